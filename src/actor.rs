@@ -1,0 +1,1 @@
+//! The async shell around one room machine.

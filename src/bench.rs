@@ -1,0 +1,1 @@
+//! Every figure of the project by name.

@@ -1,0 +1,1 @@
+//! say, tail, why.

@@ -1,0 +1,1 @@
+//! Intake and sender of a surface.

@@ -1,0 +1,1 @@
+//! Postgres: streams, cursors, outbox.

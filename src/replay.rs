@@ -1,0 +1,1 @@
+//! Whole archives through the room machine on a virtual clock.

@@ -1,0 +1,5 @@
+//! The one integration-test binary: one file per capability, doubles and servers under `support`.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail loudly")]
+
+mod support;
