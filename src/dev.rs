@@ -1,1 +1,3 @@
 //! Everything in one process.
+
+pub mod postgres;

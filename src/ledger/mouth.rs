@@ -1,0 +1,89 @@
+//! What the gateway's mouth may do: take rows from the outbox, one at a time, and say what became of them.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{
+    Ledger, LedgerError,
+    pool::{bounded, decode, storable},
+};
+
+/// The gateway's mouth.
+#[derive(Clone, Debug)]
+pub struct Mouth {
+    pub(crate) ledger: Ledger,
+}
+
+/// A row to be posted now.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Claimed {
+    /// The room's stream.
+    pub stream: i64,
+    /// Number of the row in the stream.
+    pub n: i64,
+    /// Names this claim; an answer with an older one changes nothing.
+    pub fence: i64,
+    /// Dedupe key of the row.
+    pub dedupe: String,
+    /// Who speaks.
+    pub persona: String,
+    /// What is done.
+    pub kind: ClaimedKind,
+    /// Platform id of the message that it replies to or reacts on.
+    pub reply_to: Option<String>,
+    /// Whether the post must show as a reply to it.
+    pub reply_shows: bool,
+    /// The emoji of a reaction.
+    pub emoji: Option<String>,
+    /// The text of a post.
+    pub body: Option<String>,
+    /// `p<stream>.<n>`, at most 25 characters: what the platform recognises a repeat by.
+    pub nonce: String,
+    /// When a gateway first took it up, ms. A fence above 1 means that it may have been posted already.
+    pub first_claimed_ms: i64,
+    /// After this it is not posted any more, ms.
+    pub expires_ms: i64,
+}
+
+/// What a claimed row does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimedKind {
+    /// Posts `body`.
+    Post,
+    /// Puts `emoji` on `reply_to`.
+    React,
+}
+
+impl Mouth {
+    /// The oldest row of these streams that may be posted now, if there is one. Per destination the next is handed out only
+    /// when the one before is no longer claimed. Never a row of a room that is muted, stopped, in Shadow or without a policy.
+    /// For `lease` (at most ten minutes) nobody else gets it.
+    pub async fn claim(&self, streams: &[i64], lease: Duration) -> Result<Option<Claimed>, LedgerError> {
+        let query = sqlx::query_scalar("select api.claim($1, $2)::text")
+            .bind(streams.to_vec())
+            .bind(i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
+        let json: Option<String> = bounded(query.fetch_one(self.ledger.pool())).await?;
+        json.map(|j| decode("a claimed row", &j)).transpose()
+    }
+
+    /// The platform took it; its id of the message. False when the claim is not the newest: then nothing changed.
+    pub async fn settle(&self, stream: i64, n: i64, fence: i64, platform_id: Option<&str>) -> Result<bool, LedgerError> {
+        let query =
+            sqlx::query_scalar("select api.settle($1, $2, $3, $4)").bind(stream).bind(n).bind(fence).bind(platform_id.map(storable));
+        bounded(query.fetch_one(self.ledger.pool())).await
+    }
+
+    /// Nobody can know whether it was posted; a person decides. False when the claim is not the newest.
+    pub async fn park(&self, stream: i64, n: i64, fence: i64, reason: &str) -> Result<bool, LedgerError> {
+        let query = sqlx::query_scalar("select api.park($1, $2, $3, $4)").bind(stream).bind(n).bind(fence).bind(storable(reason));
+        bounded(query.fetch_one(self.ledger.pool())).await
+    }
+
+    /// It was certainly not posted and will not be; a short code says why. False when the claim is not the newest.
+    pub async fn refuse(&self, stream: i64, n: i64, fence: i64, reason: &str) -> Result<bool, LedgerError> {
+        let query = sqlx::query_scalar("select api.refuse($1, $2, $3, $4)").bind(stream).bind(n).bind(fence).bind(storable(reason));
+        bounded(query.fetch_one(self.ledger.pool())).await
+    }
+}
