@@ -67,12 +67,11 @@ impl Follower {
             } else {
                 studio.unsure.contains(&known.file).then(|| format!("{} cannot be read", known.file.display()))
             };
-            match reason {
-                Some(reason) => known.breaks(&room, &reason, &mut changes),
-                None => {
-                    self.0.remove(&room);
-                    changes.push(Change::Removed { room });
-                }
+            if let Some(reason) = reason {
+                known.breaks(&room, &reason, &mut changes);
+            } else {
+                self.0.remove(&room);
+                changes.push(Change::Removed { room });
             }
         }
         changes

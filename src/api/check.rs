@@ -82,9 +82,7 @@ fn floor(floor: &FloorSpec, add: &mut impl FnMut(&str, String)) {
     if let Some(n) = floor.agent_turns.filter(|n| !(1..=64).contains(n)) {
         add("spec.floor.agentTurns", format!("is {n}, expected 1 to 64"));
     }
-    for (path, emoji) in
-        [("spec.floor.declineEmoji", &floor.decline_emoji), ("spec.floor.answeredEmoji", &floor.answered_emoji)]
-    {
+    for (path, emoji) in [("spec.floor.declineEmoji", &floor.decline_emoji), ("spec.floor.answeredEmoji", &floor.answered_emoji)] {
         if let Some(emoji) = emoji {
             text(emoji, 1, 64, path, add);
             if emoji.chars().any(|c| c.is_whitespace() || c.is_control()) {

@@ -68,7 +68,7 @@ pub(crate) fn expected_one_of(name: &str, expected: &[&str]) -> String {
         many => format!("expected one of {}", many.join(", ")),
     };
     match expected.iter().map(|e| (distance(name, e), e)).min() {
-        Some((d, near)) if d <= 1 + near.chars().count() / 4 => format!("{list}; did you mean {near}?"),
+        Some((d, near)) if expected.len() > 1 && d <= 1 + near.chars().count() / 4 => format!("{list}; did you mean {near}?"),
         _ => list,
     }
 }

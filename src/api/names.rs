@@ -52,8 +52,7 @@ pub(crate) fn folded(name: &str) -> String {
 }
 
 fn is_hidden(c: char) -> bool {
-    let format =
-        matches!(u32::from(c), 0xAD | 0x34F | 0x61C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xE0000..=0xE0FFF);
+    let format = matches!(u32::from(c), 0xAD | 0x34F | 0x61C | 0x180E | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xE0000..=0xE0FFF);
     c.is_control() || format || (c.is_whitespace() && c != ' ')
 }
 
@@ -65,7 +64,9 @@ fn mixed_scripts(name: &str) -> Option<String> {
         let script = match script_of.get(c) {
             Script::Inherited => continue,
             // Letters made for formulas: they are drawn like Latin ones.
-            Script::Common if !matches!(c, 'ー' | 'ｰ' | '々') => return Some(format!("holds {c:?}, which is a symbol and no letter of a script")),
+            Script::Common if !matches!(c, 'ー' | 'ｰ' | '々') => {
+                return Some(format!("holds {c:?}, which is a symbol and no letter of a script"));
+            }
             Script::Common | Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul | Script::Bopomofo => Script::Han,
             other => other,
         };
@@ -94,7 +95,8 @@ mod tests {
 
     #[test]
     fn names_that_fit() {
-        for good in ["Wren", "wren 2", "Mushroom", "Роза", "ひばりヒバリ雲雀", "Ölgemälde", "Dr. O'Neil", "Ⅳ", "Ραλλού", "ラーメン"] {
+        for good in ["Wren", "wren 2", "Mushroom", "Роза", "ひばりヒバリ雲雀", "Ölgemälde", "Dr. O'Neil", "Ⅳ", "Ραλλού", "ラーメン"]
+        {
             assert_eq!(unfit(good), None, "{good}");
         }
     }

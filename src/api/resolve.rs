@@ -160,7 +160,10 @@ pub(crate) fn between(spec: &room::RoomSpec, personas: &BTreeMap<usize, (&str, &
         {
             found.push((
                 path.clone(),
-                format!("{id:?} may be in rooms of audience {most:?} at most (spec.maxAudience of the Persona), this room is {:?}", spec.audience),
+                format!(
+                    "{id:?} may be in rooms of audience {most:?} at most (spec.maxAudience of the Persona), this room is {:?}",
+                    spec.audience
+                ),
             ));
         }
         for name in std::iter::once(&persona.display_name).chain(&persona.aliases) {

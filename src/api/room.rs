@@ -286,3 +286,24 @@ impl FloorSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each wait of the machine can be set, under its own name in the style of the documents.
+    #[test]
+    fn every_wait_of_the_machine_can_be_set() {
+        let mut want = serde_json::to_value(Timings::default()).unwrap();
+        let mut floor = serde_json::Map::new();
+        for (i, (field, value)) in want.as_object_mut().unwrap().iter_mut().enumerate() {
+            *value = serde_json::json!(60_001 + i);
+            let mut words = field.strip_suffix("_ms").unwrap().split('_');
+            let head = words.next().unwrap().to_owned();
+            let camel = words.fold(head, |all, w| all + &w[..1].to_uppercase() + &w[1..]);
+            floor.insert(camel, serde_json::json!(format!("{}ms", 60_001 + i)));
+        }
+        let floor: FloorSpec = serde_json::from_value(serde_json::Value::Object(floor)).unwrap();
+        assert_eq!(serde_json::to_value(floor.timings()).unwrap(), want);
+    }
+}

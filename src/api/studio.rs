@@ -93,7 +93,12 @@ pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>, Problem> {
                 found.push(path);
             }
             if found.len() > FILES || folders.len() > FILES {
-                return Err(Problem::new(dir, At::default(), "", format!("holds more than {FILES} files or folders; name the folder of the rooms")));
+                return Err(Problem::new(
+                    dir,
+                    At::default(),
+                    "",
+                    format!("holds more than {FILES} files or folders; name the folder of the rooms"),
+                ));
             }
         }
     }
@@ -203,13 +208,11 @@ impl Reading {
             }
             doc.spec = Some(spec);
         }
-        match doc.node.text("metadata.name").map(str::to_owned) {
-            Some(name) => Some((name, doc)),
-            None => {
-                self.unsure.insert(file.to_owned());
-                None
-            }
-        }
+        let Some(name) = doc.node.text("metadata.name").map(str::to_owned) else {
+            self.unsure.insert(file.to_owned());
+            return None;
+        };
+        Some((name, doc))
     }
 
     fn report<T>(&mut self, doc: &mut Doc<T>, (path, message): check::Found) {
@@ -233,10 +236,9 @@ impl Reading {
                 None
             }
             Some((first, _)) if *first == namespace => None,
-            Some((first, place)) => Some((
-                "metadata.namespace".to_owned(),
-                format!("is {namespace:?}, but {place} is in {first:?}; a folder is one namespace"),
-            )),
+            Some((first, place)) => {
+                Some(("metadata.namespace".to_owned(), format!("is {namespace:?}, but {place} is in {first:?}; a folder is one namespace")))
+            }
         }
     }
 

@@ -52,7 +52,11 @@ pub(crate) fn join(steps: &[Step]) -> String {
                 out.push('.');
                 out.push_str(key);
             }
-            Step::Index(i) => out.push_str(&format!("[{i}]")),
+            Step::Index(i) => {
+                out.push('[');
+                out.push_str(&i.to_string());
+                out.push(']');
+            }
         }
     }
     out
