@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
 mod support;
+mod tidy;

@@ -1,0 +1,21 @@
+# The two commands of the README, and those of a developer. The scripts install what a fresh Debian 12 lacks.
+
+.PHONY: help try test lint bench
+
+help:
+	@echo "make try    build, start a private Postgres and the sample studio, print the address of the console"
+	@echo "make test   install what the tests need, and run every test"
+	@echo "make lint   format, lints, dependency rules"
+	@echo "make bench  every figure, beside its baseline (optimised build)"
+
+try:
+	@deploy/local/try
+
+test:
+	@deploy/local/test
+
+lint:
+	@deploy/local/lint
+
+bench:
+	@deploy/local/bench
