@@ -1,1 +1,16 @@
-//! Intake and sender of a surface.
+//! The gateway of the console surface: its ear takes what people say into the ledger, its mouth posts what rooms have put
+//! into their outbox. For this surface the platform is this very intake, so a post is "seen in the room" when it is ingested.
+//!
+//! What this module must not do: draft, decide, change a policy, or post anything that was not claimed from the outbox.
+
+mod crash;
+mod ids;
+mod intake;
+mod rooms;
+mod sender;
+mod surface;
+
+pub use crash::{CrashHook, CrashPoint};
+pub use intake::ConsoleIntake;
+pub use rooms::{ConsoleRoom, ConsoleRooms};
+pub use sender::{Sender, SenderOptions};
