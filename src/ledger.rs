@@ -25,7 +25,7 @@ mod step;
 pub use admin::{Admin, Label, PolicyRow, StreamInfo};
 pub use bell::{Bell, Hub, HubOptions, Ringer};
 pub use books::{AuditRow, Books, Caps, Reservation, Reserved, Spent};
-pub use ear::Ear;
+pub use ear::{Ear, MessageState};
 pub use error::LedgerError;
 pub use item::{ITEMS_AT_ONCE, LedgerItem, NewItem, Stored};
 pub use jobs::{About, Job, NewJob, NewNote, Note};

@@ -14,6 +14,8 @@ pub(super) enum Shown {
     Posted(Option<String>),
     /// It cannot be posted, now or later; a short code.
     Impossible(&'static str),
+    /// Nobody can know whether it was posted; a short code.
+    Unknown(&'static str),
 }
 
 /// Shows a claimed row in the room. The same row again changes nothing and gives the same answer.
@@ -37,7 +39,7 @@ async fn post(ear: &Ear, row: &Claimed, name: &str, now_ms: i64) -> Result<Shown
     let mut item = own(row, name, now_ms, ItemKind::Message, ids::message_key(&row.nonce), &row.nonce);
     body.clone_into(&mut item.text);
     item.reply_to = target.filter(|_| row.reply_shows).map(str::to_owned);
-    ear.ingest(&[item]).await?;
+    store(ear, row, item).await?;
     Ok(Shown::Posted(Some(row.nonce.clone())))
 }
 
@@ -53,8 +55,16 @@ async fn react(ear: &Ear, row: &Claimed, name: &str, now_ms: i64) -> Result<Show
     let key = ids::reaction_key(target, &row.persona, emoji, &row.nonce);
     let mut item = own(row, name, now_ms, ItemKind::Reaction, key, target);
     emoji.clone_into(&mut item.text);
-    ear.ingest(&[item]).await?;
+    store(ear, row, item).await?;
     Ok(Shown::Posted(None))
+}
+
+async fn store(ear: &Ear, row: &Claimed, item: NewItem) -> Result<(), LedgerError> {
+    let stored = ear.ingest(&[item]).await?;
+    if stored.iter().any(|s| s.fresh && s.row.is_none()) {
+        tracing::error!(stream = row.stream, row = row.dedupe, "an own item was stored that matches no row of the outbox");
+    }
+    Ok(())
 }
 
 fn own(row: &Claimed, name: &str, at_ms: i64, kind: ItemKind, event_key: String, platform_id: &str) -> NewItem {

@@ -1,17 +1,33 @@
 //! What the gateway's ear may do: store what the platform said, show who is typing, hush a room on an owner's word.
 
+use serde::Deserialize;
 use sqlx::Row;
 
 use super::{
     ITEMS_AT_ONCE, Ledger, LedgerError, NewItem, Stored,
     item::{author_code, item_code},
-    pool::{bounded, storable},
+    pool::{bounded, decode, storable},
 };
 
 /// The gateway's ear.
 #[derive(Clone, Debug)]
 pub struct Ear {
     pub(crate) ledger: Ledger,
+}
+
+/// A message as it stands now.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct MessageState {
+    /// Place of the message in the stream.
+    pub seq: i64,
+    /// Authenticated id of its author, or a persona's resource name.
+    pub author: String,
+    /// Whether it was deleted since.
+    pub deleted: bool,
+    /// Whether the person asked about has the emoji asked about on it.
+    pub reacted: bool,
+    /// Where that changed last, if it ever did.
+    pub reaction_seq: Option<i64>,
 }
 
 impl Ear {
@@ -48,6 +64,18 @@ impl Ear {
             })
             .collect::<Result<_, sqlx::Error>>()
             .map_err(LedgerError::from)
+    }
+
+    /// What stands in the room under a platform id, and whether `who` has `emoji` on it: what decides whether a change of it
+    /// may be taken in, and whether it changes anything.
+    pub async fn message(&self, stream: i64, platform_id: &str, who: &str, emoji: &str) -> Result<Option<MessageState>, LedgerError> {
+        let query = sqlx::query_scalar("select api.message_state($1, $2, $3, $4)::text")
+            .bind(stream)
+            .bind(storable(platform_id))
+            .bind(storable(who))
+            .bind(storable(emoji));
+        let json: Option<String> = bounded(query.fetch_one(self.ledger.pool())).await?;
+        json.map(|j| decode("the state of a message", &j)).transpose()
     }
 
     /// Shows somebody as typing until `until_ms`. Losing one is harmless.
