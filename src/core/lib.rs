@@ -6,11 +6,18 @@
 //!
 //! What this crate must not do: read a clock, hold a handle, log, or keep message text beyond the draft it is checking.
 
+mod burst;
 mod decision;
 mod effect;
 mod id;
 mod input;
+mod names;
+mod obligation;
+mod people;
 mod policy;
+mod room;
+mod shingle;
+mod text;
 mod view;
 
 pub use decision::{Decision, Seen, What, Why};
@@ -20,5 +27,7 @@ pub use input::{
     Act, Author, AuthorKind, DraftAct, DraftFailed, Echo, Failure, Input, Item, ItemKind, Link, Mention, OutboxResult, Outcome, Place,
     Submission, Verdict,
 };
+pub use obligation::Tally;
 pub use policy::{Audience, Budget, GateKind, Member, Mode, Policy, Timings};
+pub use room::{Room, SNAPSHOT_FORMAT};
 pub use view::{ObligationKind, ObligationState, ObligationView, Phase, View, WaitingFor};

@@ -1,0 +1,128 @@
+//! A burst: what one author says in one go, whoever speaks between. One burst is one obligation per persona that it addresses.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{EffectId, Line, Millis, Why, people::Who, text::Form};
+
+/// At most this many lines of a burst are kept: the first and the newest. Longer monologues lose their middle in the record,
+/// never in the ledger.
+const MAX_LINES: usize = 32;
+
+/// What somebody said in one go.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Burst {
+    /// The number of the input that began it.
+    pub(crate) id: u64,
+    pub(crate) who: Who,
+    pub(crate) lines: Vec<Said>,
+    /// Platform time of the first line.
+    pub(crate) began_at: Millis,
+    /// Platform time of the last line.
+    pub(crate) last_at: Millis,
+    /// When the last line was heard; the waits count from here.
+    pub(crate) heard: Millis,
+    /// Silence of the author before the burst; none if they were new.
+    pub(crate) silence: Option<Millis>,
+    /// When it is to be gated.
+    pub(crate) gate_due: Option<Millis>,
+    /// The gate call under way.
+    pub(crate) gate_call: Option<EffectId>,
+    /// It was gated, or needs no gate: later joins do not gate it again.
+    pub(crate) gated: bool,
+    /// A post of ours settled it.
+    pub(crate) settled: bool,
+    /// A person's line that seems to answer it: nothing joins it any more.
+    pub(crate) answered: Option<Line>,
+    /// Before it was gated a person's line seemed to answer it, this long after its last line.
+    pub(crate) answered_early: Option<Millis>,
+    /// Heard while the room caught up after a gap.
+    pub(crate) late: bool,
+}
+
+/// One line of a burst.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Said {
+    pub(crate) line: Line,
+    pub(crate) form: Form,
+    pub(crate) to: To,
+}
+
+/// Whom a line is for, as far as it shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct To {
+    /// The personas that it addresses, as bits of the roster, and why.
+    pub(crate) personas: u64,
+    pub(crate) why: Option<Why>,
+    /// It is for somebody else.
+    pub(crate) others: bool,
+    /// It names anybody, anywhere.
+    pub(crate) names: bool,
+    /// It replies to a line of its own author.
+    pub(crate) own_link: bool,
+}
+
+impl Burst {
+    pub(crate) fn new(id: u64, who: Who, silence: Option<Millis>) -> Self {
+        Self {
+            id,
+            who,
+            lines: Vec::with_capacity(2),
+            began_at: 0,
+            last_at: 0,
+            heard: 0,
+            silence,
+            gate_due: None,
+            gate_call: None,
+            gated: false,
+            settled: false,
+            answered: None,
+            answered_early: None,
+            late: false,
+        }
+    }
+
+    pub(crate) fn push(&mut self, said: Said) {
+        if self.lines.len() == MAX_LINES {
+            self.lines.remove(1);
+        }
+        self.lines.push(said);
+    }
+
+    /// The personas addressed by any line.
+    pub(crate) fn personas(&self) -> u64 {
+        self.lines.iter().fold(0, |all, l| all | l.to.personas)
+    }
+
+    /// Why the persona is addressed: by the newest line that does.
+    pub(crate) fn why(&self, bit: u64) -> Why {
+        self.lines.iter().rev().find(|l| l.to.personas & bit != 0).and_then(|l| l.to.why).unwrap_or(Why::NameInside)
+    }
+
+    pub(crate) fn requests(&self) -> bool {
+        self.lines.iter().any(|l| l.form.request())
+    }
+
+    pub(crate) fn names_anybody(&self) -> bool {
+        self.lines.iter().any(|l| l.to.names || l.to.personas != 0)
+    }
+
+    /// The line to reply to: the newest that asks, else the newest that addresses a persona, else the newest.
+    pub(crate) fn target(&self) -> Option<&Line> {
+        let asks = self.lines.iter().rev().find(|l| l.form.request());
+        asks.or_else(|| self.lines.iter().rev().find(|l| l.to.personas != 0)).or_else(|| self.lines.last()).map(|l| &l.line)
+    }
+
+    pub(crate) fn holds(&self, platform_id: &str) -> bool {
+        self.lines.iter().any(|l| l.line.platform_id == platform_id)
+    }
+
+    /// Whether the last line looks finished.
+    pub(crate) fn complete(&self) -> bool {
+        self.lines.last().is_some_and(|l| l.form.complete())
+    }
+
+    /// The stream places of its lines, for the record.
+    pub(crate) fn seqs(&self) -> Vec<u64> {
+        self.lines.iter().map(|l| l.line.seq).collect()
+    }
+}

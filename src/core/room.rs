@@ -1,0 +1,281 @@
+//! The room machine: its state, and the one call that drives it.
+//!
+//! An input changes what is known and owed; only a tick moves the floor. So a reader may feed everything after its cursor and
+//! then one tick, and one decision is taken on all of it.
+
+mod address;
+mod clock;
+mod floor;
+mod gate;
+mod hush;
+mod lines;
+mod outbox;
+mod owe;
+mod restraint;
+mod validate;
+mod view;
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Decision, Effect, EffectId, EffectKind, Input, Millis, ObligationId, Policy, Seen, Tally, What, Why,
+    burst::Burst,
+    names::Names,
+    obligation::Obligation,
+    people::{People, PersonaNo, Who},
+};
+use floor::Floor;
+use outbox::{Post, Sending};
+use restraint::Restraint;
+
+/// Format of a stored [`Room`]; a store that finds another rebuilds the room from the ledger.
+pub const SNAPSHOT_FORMAT: u32 = 1;
+
+/// Lines whose author is remembered, to tell whom a bare reply link is for. A reply goes back further than this in under 1 %
+/// of links of the archives; such a link counts as one to somebody else.
+const MAX_RECENT: usize = 256;
+/// Personas that were ever members; the roster only grows, so that its numbers stay true.
+const MAX_ROSTER: usize = 64;
+
+/// One room. See the crate's page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Room {
+    n: u64,
+    now: Millis,
+    cursor: u64,
+    policy: Policy,
+    roster: Vec<String>,
+    members: Vec<PersonaNo>,
+    names: Names,
+    people: People,
+    recent: VecDeque<(u64, By)>,
+    /// Bursts that are owed, or wait for a gate.
+    active: Vec<Box<Burst>>,
+    owed: Vec<Obligation>,
+    floor: Floor,
+    /// The text of a draft that was overtaken, for the next draft of the same obligations.
+    overtaken: Option<Overtaken>,
+    /// Rows whose fate is unknown.
+    held: Vec<Sending>,
+    /// Rows (reactions of decline and the like) whose outcome changes nothing.
+    loose: VecDeque<String>,
+    posts: VecDeque<Post>,
+    restraint: Restraint,
+    /// Waits of people's first answers to room questions, newest last.
+    first_answers: VecDeque<Millis>,
+    /// Room questions that we answered and people may still answer.
+    watched: VecDeque<Watched>,
+    hushed_since: Option<Millis>,
+    /// The shell catches up after a gap.
+    catching_up: bool,
+    tally: Tally,
+}
+
+/// Who wrote a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum By {
+    Person(Who),
+    Own(PersonaNo),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Overtaken {
+    owed: Vec<ObligationId>,
+    text: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Watched {
+    who: Who,
+    at: Millis,
+    lines: Vec<String>,
+}
+
+/// The effects of one input, numbered as they come.
+struct Out {
+    input: u64,
+    effects: Vec<Effect>,
+}
+
+impl Out {
+    fn next_id(&self) -> EffectId {
+        EffectId { input: self.input, index: self.effects.len() as u16 }
+    }
+
+    fn push(&mut self, kind: EffectKind) -> EffectId {
+        let id = self.next_id();
+        self.effects.push(Effect { id, kind });
+        id
+    }
+}
+
+impl Room {
+    /// A room that has seen nothing.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        let mut room = Self {
+            n: 0,
+            now: 0,
+            cursor: 0,
+            policy,
+            roster: Vec::new(),
+            members: Vec::new(),
+            names: Names::default(),
+            people: People::default(),
+            recent: VecDeque::new(),
+            active: Vec::new(),
+            owed: Vec::new(),
+            floor: Floor::Idle,
+            overtaken: None,
+            held: Vec::new(),
+            loose: VecDeque::new(),
+            posts: VecDeque::new(),
+            restraint: Restraint::default(),
+            first_answers: VecDeque::new(),
+            watched: VecDeque::new(),
+            hushed_since: None,
+            catching_up: false,
+            tally: Tally::default(),
+        };
+        room.enrol();
+        room
+    }
+
+    /// A stored room, brought up to date with the inputs stored since.
+    #[must_use]
+    pub fn restore(stored: Self, since: impl IntoIterator<Item = (Millis, Input)>) -> Self {
+        let mut room = stored;
+        for (now, input) in since {
+            room.step(now, input);
+        }
+        room
+    }
+
+    /// Takes one input at a time and gives what is to be done, in order. Time never goes back: an earlier `now` counts as the
+    /// latest one seen. Nothing here panics or fails; what does not fit is recorded and ignored.
+    pub fn step(&mut self, now: Millis, input: Input) -> Vec<Effect> {
+        self.n += 1;
+        self.now = self.now.max(now);
+        let mut out = Out { input: self.n, effects: Vec::new() };
+        match input {
+            Input::Item(item) => self.on_item(item, &mut out),
+            Input::Echo(echo) => self.on_echo(&echo, &mut out),
+            Input::Typing { author } => self.on_typing(&author),
+            Input::Policy(policy) => self.on_policy(*policy, &mut out),
+            Input::Verdict(verdict) => self.on_verdict(verdict, &mut out),
+            Input::Act(act) => self.on_act(act, &mut out),
+            Input::DraftFailed(failed) => self.on_draft_failed(failed, &mut out),
+            Input::Outbox(result) => self.on_outbox(result, &mut out),
+            Input::Submission(submission) => self.on_submission(submission, &mut out),
+            Input::Resumed => self.catching_up = true,
+            Input::Tick => self.on_tick(&mut out),
+        }
+        out.effects
+    }
+
+    /// The number of the last input.
+    #[must_use]
+    pub fn inputs(&self) -> u64 {
+        self.n
+    }
+
+    /// The place of the last item seen.
+    #[must_use]
+    pub fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// The policy in force.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How many obligations were opened, and how each ended.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// How many obligations are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.owed.len()
+    }
+
+    /// Puts the members of the policy into the roster and the table of names.
+    fn enrol(&mut self) {
+        self.members.clear();
+        for m in &self.policy.members {
+            let no = self.roster.iter().position(|id| *id == m.id);
+            let no = match no {
+                Some(no) => no,
+                None if self.roster.len() < MAX_ROSTER => {
+                    self.roster.push(m.id.clone());
+                    self.roster.len() - 1
+                }
+                None => continue,
+            };
+            self.members.push(PersonaNo(no as u8));
+        }
+        self.names.set_members(&self.policy.members);
+    }
+
+    fn persona_no(&self, id: &str) -> Option<PersonaNo> {
+        self.roster.iter().position(|r| r == id).map(|i| PersonaNo(i as u8))
+    }
+
+    fn persona_id(&self, no: PersonaNo) -> &str {
+        self.roster.get(usize::from(no.0)).map_or("", String::as_str)
+    }
+
+    fn is_member(&self, no: PersonaNo) -> bool {
+        self.members.contains(&no)
+    }
+
+    /// Muted or stopped: nothing is drafted, no model is called.
+    fn hushed(&self) -> bool {
+        self.policy.muted || self.policy.stopped
+    }
+
+    fn burst(&self, id: u64) -> Option<&Burst> {
+        self.active.iter().find(|b| b.id == id).map(|b| &**b)
+    }
+
+    fn obligation(&self, id: ObligationId) -> Option<&Obligation> {
+        self.owed.iter().find(|o| o.id == id)
+    }
+
+    fn record(&self, out: &mut Out, what: What, why: Why, about: About) {
+        let lines = about.burst.and_then(|id| self.burst(id)).map_or(about.lines, Burst::seqs);
+        out.push(EffectKind::Record(Decision {
+            what,
+            why,
+            persona: about.persona.map(|p| self.persona_id(p).to_owned()),
+            obligations: about.obligations,
+            effect: about.effect,
+            seen: Seen { cursor: self.cursor, lines },
+        }));
+    }
+}
+
+/// What a record is about.
+#[derive(Default)]
+struct About {
+    persona: Option<PersonaNo>,
+    obligations: Vec<ObligationId>,
+    effect: Option<EffectId>,
+    burst: Option<u64>,
+    lines: Vec<u64>,
+}
+
+impl About {
+    fn obligation(o: &Obligation) -> Self {
+        Self { persona: o.persona, obligations: vec![o.id], burst: o.burst, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Bursts that address nobody: what the rules or a model make of them, and whether people have answered them.
+
+use super::{About, Out, Room, address::Addressed};
+use crate::{
+    Effect, EffectKind, GateCall, GateKind, Item, Line, Millis, ObligationKind, ObligationState, Verdict, What, Why,
+    burst::Burst,
+    people::{PersonaNo, Who},
+    text::Form,
+};
+
+/// Rules: a burst that asks this soon after the persona spoke to its author continues with it (floor.md 4).
+const FOLLOW_UP_MS: Millis = 60_000;
+/// Rules: an author who was silent for this long opens a topic (floor.md 4).
+const TOPIC_GAP_MS: Millis = 120_000;
+/// Rules: a plain statement within this time may be the answer (floor.md 4).
+const PLAIN_ANSWER_MS: Millis = 60_000;
+/// Later lines are no answer any more.
+const ANSWER_MAX_MS: Millis = 900_000;
+/// A room question that we answered is watched this long for a person's answer.
+const WATCH_MS: Millis = 600_000;
+/// Bursts waiting for a gate; beyond it the oldest is judged silent. Each person has one at a time, and waits are below a minute.
+const MAX_ACTIVE: usize = 128;
+
+impl Room {
+    /// Judges the bursts whose turn looks over.
+    pub(super) fn gate_what_is_due(&mut self, out: &mut Out) {
+        let now = self.now;
+        let due = |b: &&Box<Burst>| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
+        if !self.active.iter().any(|b| due(&b)) {
+            return;
+        }
+        for id in self.active.iter().filter(due).map(|b| b.id).collect::<Vec<_>>() {
+            match self.policy.gate {
+                GateKind::Rules => self.gate_by_rules(id, out),
+                GateKind::Model => self.ask_gate(id, out),
+            }
+        }
+    }
+
+    fn gate_by_rules(&mut self, id: u64, out: &mut Out) {
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            (b.gate_due, b.gated) = (None, true);
+        }
+        let Some(b) = self.burst(id) else { return };
+        let judged = self.judge(b);
+        match judged {
+            Ok((kind, persona, why)) => self.open_obligation(kind, persona, id, why, out),
+            Err(why) => self.silent(id, why, out),
+        }
+        self.rest_if_done(id);
+    }
+
+    fn silent(&mut self, id: u64, why: Why, out: &mut Out) {
+        self.record(out, What::Silent, why, About { burst: Some(id), ..About::default() });
+    }
+
+    fn judge(&self, b: &Burst) -> Result<(ObligationKind, Option<PersonaNo>, Why), Why> {
+        if !b.requests() {
+            return Err(Why::NotAsking);
+        }
+        if b.names_anybody() {
+            return Err(Why::ForOthers);
+        }
+        let person = self.people.get(b.who).ok_or(Why::NotAsking)?;
+        let spoke = |p: &PersonaNo| person.spoken_to_by(*p).filter(|t| b.began_at - t <= FOLLOW_UP_MS).map(|t| (t, *p));
+        if let Some((t, persona)) = self.members.iter().filter_map(spoke).max_by_key(|(t, _)| *t) {
+            if person.helped_at.is_some_and(|h| h > t) {
+                return Err(Why::HelpedByOthers);
+            }
+            return Ok((ObligationKind::FollowUp, Some(persona), Why::Continues));
+        }
+        if b.silence.is_some_and(|s| s < TOPIC_GAP_MS) || b.lines.iter().any(|l| l.to.own_link) {
+            return Err(Why::InMidTalk);
+        }
+        if b.answered_early.is_some() {
+            return Err(Why::PersonAnswered);
+        }
+        Ok((ObligationKind::RoomQuestion, None, Why::AsksRoom))
+    }
+
+    fn ask_gate(&mut self, id: u64, out: &mut Out) {
+        let call = out.next_id();
+        let Some(persona) = self.members.first().copied() else { return };
+        let Some(b) = self.active.iter_mut().find(|b| b.id == id) else { return };
+        (b.gate_due, b.gated, b.gate_call) = (None, true, Some(call));
+        let lines = b.lines.iter().map(|l| l.line.clone()).collect();
+        out.push(EffectKind::Gate(GateCall { persona: self.persona_id(persona).to_owned(), lines }));
+    }
+
+    pub(super) fn gates_under_way(&self) -> Vec<Effect> {
+        let persona = self.members.first().map_or_else(String::new, |p| self.persona_id(*p).to_owned());
+        let call = |b: &Box<Burst>| {
+            let lines: Vec<Line> = b.lines.iter().map(|l| l.line.clone()).collect();
+            b.gate_call.map(|id| Effect { id, kind: EffectKind::Gate(GateCall { persona: persona.clone(), lines }) })
+        };
+        self.active.iter().filter_map(call).collect()
+    }
+
+    /// The thresholds are those of the embedded gate (floor.md 4), so that a model's answer means the same.
+    pub(super) fn on_verdict(&mut self, v: Verdict, out: &mut Out) {
+        const FOLLOWS_IF_ASKING: f64 = 0.15;
+        const FOLLOWS: f64 = 0.50;
+        const ASKS_ROOM: f64 = 0.50;
+        const MAY_REMARK: f64 = 0.25;
+        let Some(b) = self.active.iter_mut().find(|b| b.gate_call == Some(v.gate)) else { return self.ignored(v.gate, out) };
+        b.gate_call = None;
+        let (id, asks, who) = (b.id, b.requests(), b.who);
+        let persona =
+            self.people.get(who).and_then(|p| self.members.iter().filter_map(|m| Some((p.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t));
+        let persona = persona.map(|(_, p)| p).or(self.members.first().copied());
+        if v.me >= v.room && v.me >= if asks { FOLLOWS_IF_ASKING } else { FOLLOWS } {
+            self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
+        } else if v.me + v.room >= ASKS_ROOM {
+            self.open_obligation(ObligationKind::RoomQuestion, None, id, Why::AsksRoom, out);
+        } else if v.me + v.room >= MAY_REMARK && self.policy.budget.unprompted_per_hour > 0 && !self.restraint.side_talk() {
+            self.open_obligation(ObligationKind::Opening, None, id, Why::MayRemark, out);
+        } else {
+            self.silent(id, Why::GateSilent, out);
+        }
+        self.rest_if_done(id);
+    }
+
+    pub(super) fn bound_active(&mut self, out: &mut Out) {
+        let waiting = |b: &&Box<Burst>| b.gate_due.is_some();
+        if self.active.len() <= MAX_ACTIVE {
+            return;
+        }
+        let Some(id) = self.active.iter().find(waiting).map(|b| b.id) else { return };
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            (b.gate_due, b.gated) = (None, true);
+        }
+        self.silent(id, Why::QueueFull, out);
+        self.rest_if_done(id);
+    }
+
+    /// Whether a person's line answers what others asked: it replies to it, names its author, or is a plain statement soon
+    /// after the only question in the room.
+    pub(super) fn note_answers(&mut self, who: Who, item: &Item, form: Form, addressed: &Addressed, at: Millis, out: &mut Out) {
+        self.learn_from_watched(who, item, addressed, at);
+        if self.active.is_empty() {
+            return;
+        }
+        let plain = !form.question() && !addressed.to.names && addressed.to.personas == 0 && item.links.is_empty();
+        let asks = |b: &Box<Burst>| b.who != who && (b.requests() || self.owed.iter().any(|o| o.burst == Some(b.id)));
+        let asking = if plain { self.active.iter().filter(|b| asks(b)).count() } else { 0 };
+        let mut answered = Vec::new();
+        for b in self.active.iter().filter(|b| b.who != who) {
+            let gap = (at - b.last_at).max(0);
+            let strong = addressed.named.contains(&b.who) || item.links.iter().any(|l| b.holds(&l.id));
+            let weak = plain && gap <= PLAIN_ANSWER_MS && asking == 1 && asks(b);
+            if gap <= ANSWER_MAX_MS && (strong || weak) {
+                answered.push((b.id, gap, strong));
+            }
+        }
+        let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
+        for (id, gap, strong) in answered {
+            self.answered_by(id, gap, strong, &line, out);
+        }
+    }
+
+    fn answered_by(&mut self, burst: u64, gap: Millis, strong: bool, line: &Line, out: &mut Out) {
+        let mut closes = Vec::new();
+        let mut owed = false;
+        let mut room_question = false;
+        for o in self.owed.iter_mut().filter(|o| o.burst == Some(burst)) {
+            owed = true;
+            let working = matches!(o.state, ObligationState::Drafting | ObligationState::Sending);
+            match o.kind {
+                ObligationKind::Direct if strong || working => {
+                    o.answered.get_or_insert_with(|| line.clone());
+                }
+                ObligationKind::Direct | ObligationKind::Task => {}
+                ObligationKind::FollowUp | ObligationKind::RoomQuestion | ObligationKind::Opening => {
+                    room_question |= o.kind == ObligationKind::RoomQuestion && o.answered.is_none();
+                    o.answered.get_or_insert_with(|| line.clone());
+                    if o.is_open() {
+                        closes.push(o.id);
+                    }
+                }
+            }
+        }
+        if room_question {
+            self.learn_wait(gap);
+        }
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+            if !owed && b.requests() && b.answered_early.is_none() {
+                b.answered_early = Some(gap);
+            }
+            if !closes.is_empty() {
+                b.answered = Some(line.clone());
+            }
+        }
+        for id in closes {
+            self.end(id, What::Answered, Why::PersonAnswered, out);
+        }
+    }
+
+    fn learn_from_watched(&mut self, who: Who, item: &Item, addressed: &Addressed, at: Millis) {
+        if self.watched.is_empty() {
+            return;
+        }
+        let mut learnt = Vec::new();
+        self.watched.retain(|w| {
+            let answers = w.who != who && (addressed.named.contains(&w.who) || item.links.iter().any(|l| w.lines.contains(&l.id)));
+            if answers {
+                learnt.push((at - w.at).max(0));
+            }
+            !answers && at - w.at <= WATCH_MS
+        });
+        for gap in learnt {
+            self.learn_wait(gap);
+        }
+    }
+
+    fn learn_wait(&mut self, gap: Millis) {
+        if self.first_answers.len() == super::clock::MAX_FIRST_ANSWERS {
+            self.first_answers.pop_front();
+        }
+        self.first_answers.push_back(gap);
+    }
+
+    /// Keeps what a line tells about the talk: who helps whom, the lull, who alternates with whom, how long agents have talked.
+    pub(super) fn note_line(&mut self, who: Who, addressed: &Addressed, person: bool, at: Millis) {
+        if let Some(p) = addressed.target.filter(|t| *t != who).and_then(|t| self.people.get_mut(t)) {
+            p.helped_at = Some(at);
+        }
+        self.restraint.note_line(who, addressed.target, person, self.now);
+        for p in &self.members {
+            if addressed.to.personas & 1 << p.0 != 0 {
+                self.restraint.heeded(*p);
+            }
+        }
+    }
+
+    /// Whether agents have talked long enough for an agent's line to open nothing. The owner sees it once.
+    pub(super) fn agents_have_talked_enough(&self, person: bool) -> bool {
+        !person && self.restraint.agent_run() > self.policy.budget.agent_turns
+    }
+}

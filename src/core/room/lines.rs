@@ -1,0 +1,313 @@
+//! Items: lines, edits, deletes and reactions, and the bursts they make.
+
+use super::{About, By, MAX_RECENT, Out, Room};
+use crate::{
+    AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
+    burst::{Burst, Said},
+    people::{Who, hash},
+    text::{form, greets, next_word, takes_back},
+};
+
+/// Text past this is not read (floor.md 1).
+const MAX_LINE_BYTES: usize = 4_096;
+/// A line that replies to its own author's line continues the burst within this gap (docs/replay.md, judged turns).
+const OWN_LINK_GAP_MS: Millis = 180_000;
+/// A late line older than this when heard is part of a backlog; a younger one is treated as live.
+const BACKLOG_AGE_MS: Millis = 20_000;
+
+impl Room {
+    pub(super) fn on_item(&mut self, item: Item, out: &mut Out) {
+        if item.seq <= self.cursor && item.seq != 0 {
+            return;
+        }
+        self.cursor = self.cursor.max(item.seq);
+        match item.kind {
+            ItemKind::Message if self.persona_no(&item.author.id).is_some() => {
+                self.on_own_item(&item);
+                self.on_member_line(&item, out);
+            }
+            ItemKind::Message => self.on_message(item, out),
+            ItemKind::Edit => self.on_edit(&item, out),
+            ItemKind::Delete => self.on_delete(&item, out),
+            ItemKind::Reaction => self.on_reaction(&item),
+            ItemKind::Unreaction | ItemKind::System => {}
+        }
+    }
+
+    pub(super) fn on_typing(&mut self, author: &str) {
+        let Some(who) = self.people.find(author) else { return };
+        let now = self.now;
+        if let Some(p) = self.people.get_mut(who) {
+            p.typing = Some(now);
+            p.types = true;
+        }
+        let hold = now + self.policy.timings.typing_fresh_ms;
+        for b in self.active.iter_mut().filter(|b| b.who == who) {
+            b.gate_due = b.gate_due.map(|due| due.max(hold));
+        }
+    }
+
+    fn on_message(&mut self, item: Item, out: &mut Out) {
+        let person = item.author.kind.is_person();
+        let (active, owed) = (&self.active, &self.owed);
+        let busy = |w: Who| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w));
+        let who = self.people.seat(&item.author.id, item.author.kind, busy);
+        let text = cut(&item.text);
+        let found = self.mentions_of(&item, text);
+        let addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
+        let mut form = form(text);
+        if addressed.to.personas != 0 && !form.complete() && self.may_greet(text) && greets(text, |w| self.names.is_persona(w)) {
+            form = form.made_complete();
+        }
+        let last_at = self.people.get(who).and_then(|p| p.last_at);
+        let silence = last_at.map(|l| (item.at - l).max(0));
+        let at = last_at.map_or(item.at, |l| l.max(item.at));
+        let heard = if self.catching_up { at.min(self.now) } else { self.now };
+        if person {
+            self.note_answers(who, &item, form, &addressed, at, out);
+        }
+        let taken_back = person && self.owes_to(who) && takes_back(text, |w| self.names.is_persona(w));
+        self.people.spoke(who, at, heard, item.author.kind);
+        self.remember(&item.platform_id, By::Person(who));
+        self.note_line(who, &addressed, person, at);
+        let said = Said { line: Line { seq: item.seq, platform_id: item.platform_id }, form, to: addressed.to };
+        let mut burst = self.join_or_begin(who, at, silence, &said);
+        burst.late = self.catching_up && self.now - at > BACKLOG_AGE_MS;
+        if burst.lines.is_empty() {
+            burst.began_at = at;
+        }
+        burst.push(said);
+        (burst.last_at, burst.heard) = (at, heard);
+        let joined = burst.lines.len() > 1;
+        let id = burst.id;
+        self.active.push(burst);
+        if taken_back && joined {
+            self.withdraw_burst(id, Why::NeverMind, out);
+        } else {
+            self.classify(id, person, Why::AskerAdded, out);
+        }
+        self.rest_if_done(id);
+        self.side_talk_closes(out);
+    }
+
+    /// A member's post is an agent's line for the others: only the platform's own mention of another opens anything.
+    pub(super) fn on_member_line(&mut self, item: &Item, out: &mut Out) {
+        if item.kind != ItemKind::Message || self.members.len() < 2 {
+            return;
+        }
+        let found = if item.find_names { self.names.find(cut(&item.text)) } else { item.mentions.clone() };
+        let to = self.address(item, &found, false).to;
+        if to.personas == 0 {
+            return;
+        }
+        let who = {
+            let (active, owed) = (&self.active, &self.owed);
+            self.people
+                .seat(&item.author.id, AuthorKind::Own, |w| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w)))
+        };
+        let mut burst = Box::new(Burst::new(self.n, who, None));
+        burst.push(Said { line: Line { seq: item.seq, platform_id: item.platform_id.clone() }, form: form(cut(&item.text)), to });
+        (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
+        let id = burst.id;
+        self.active.push(burst);
+        self.classify(id, false, Why::AskerAdded, out);
+        self.rest_if_done(id);
+    }
+
+    /// Names found in the text, where the item leaves that to us: the platform's own mentions first.
+    fn mentions_of(&mut self, item: &Item, text: &str) -> Option<Vec<crate::Mention>> {
+        if !item.find_names {
+            return None;
+        }
+        self.names.learn(&item.author.id, &item.author.name);
+        let mut all: Vec<crate::Mention> = item.mentions.iter().filter(|m| m.pos == Place::Typed).cloned().collect();
+        all.extend(self.names.find(text).into_iter().filter(|f| !item.mentions.iter().any(|m| m.id == f.id && m.pos == Place::Typed)));
+        Some(all)
+    }
+
+    /// Spares most lines the closer look: a greeting is short and begins with a persona's name or a greeting.
+    fn may_greet(&self, text: &str) -> bool {
+        const LONGEST_GREETING_BYTES: usize = 64;
+        let (_, first, _) = next_word(text);
+        text.len() <= LONGEST_GREETING_BYTES && (greets(first, |_| false) || self.names.is_persona(&first.to_lowercase()))
+    }
+
+    pub(super) fn remember(&mut self, platform_id: &str, by: By) {
+        if self.recent.len() == MAX_RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((hash(platform_id), by));
+    }
+
+    fn owes_to(&self, who: Who) -> bool {
+        self.owed.iter().any(|o| o.who == Some(who))
+    }
+
+    /// The author's last burst if the line joins it, else a new one. The burst is handed out of the room.
+    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said) -> Box<Burst> {
+        if let Some(i) = self.active.iter().rposition(|b| b.who == who) {
+            if self.active.get(i).is_some_and(|b| self.joins(b, at, said)) {
+                return self.active.remove(i);
+            }
+        } else if let Some(b) = self.people.get_mut(who).and_then(|p| p.rest.take())
+            && self.joins(&b, at, said)
+        {
+            return b;
+        }
+        Box::new(Burst::new(self.n, who, silence))
+    }
+
+    fn joins(&self, b: &Burst, at: Millis, said: &Said) -> bool {
+        let addressed = b.personas();
+        let other_persona = said.to.personas != 0 && addressed != 0 && said.to.personas & addressed == 0;
+        if said.to.others || other_persona || b.settled || b.answered.is_some() {
+            return false;
+        }
+        let gap = at - b.last_at;
+        gap <= self.policy.timings.burst_gap_ms
+            || said.to.own_link && gap <= OWN_LINK_GAP_MS
+            || self.owed.iter().any(|o| o.burst == Some(b.id))
+    }
+
+    /// Decides what a burst opens, as it stands now (floor.md 4).
+    pub(super) fn classify(&mut self, id: u64, person: bool, changed: Why, out: &mut Out) {
+        let Some(b) = self.burst(id) else { return };
+        let personas = b.personas() & self.members.iter().fold(0, |all, p| all | 1u64 << p.0);
+        let heard = b.heard;
+        if personas != 0 {
+            if self.agents_have_talked_enough(person) {
+                return self.record(out, What::Silent, Why::AgentTurns, About { burst: Some(id), ..About::default() });
+            }
+            for persona in self.members.clone() {
+                if personas & 1 << persona.0 != 0 {
+                    self.owe_direct(id, persona, changed, out);
+                }
+            }
+            return;
+        }
+        let Some(b) = self.burst(id) else { return };
+        if b.lines.last().is_some_and(|l| l.to.others) {
+            return self.record(out, What::Silent, Why::ForOthers, About { burst: Some(id), ..About::default() });
+        }
+        if !person {
+            return;
+        }
+        if self.owed.iter().any(|o| o.burst == Some(id)) {
+            return self.renew(id, changed, out);
+        }
+        if !b.gated {
+            let due = self.turn_end(b).max(heard);
+            if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+                b.gate_due = Some(due);
+            }
+            self.bound_active(out);
+        }
+    }
+
+    /// Puts a burst that is neither owed nor waiting for a gate back to its author, if it is still their last.
+    pub(super) fn rest_if_done(&mut self, id: u64) {
+        let Some(i) = self.active.iter().position(|b| b.id == id) else { return };
+        let waits = self.active.get(i).is_some_and(|b| b.gate_due.is_some() || b.gate_call.is_some());
+        if waits || self.owed.iter().any(|o| o.burst == Some(id)) {
+            return;
+        }
+        let b = self.active.remove(i);
+        let newer = self.active.iter().any(|x| x.who == b.who && x.id > b.id);
+        if let Some(p) = self.people.get_mut(b.who)
+            && !newer
+            && p.rest.as_ref().is_none_or(|r| r.id <= b.id)
+        {
+            p.rest = Some(b);
+        }
+    }
+
+    /// An edit changes the line where it is still known; one that adds a name opens what a new line would.
+    fn on_edit(&mut self, item: &Item, out: &mut Out) {
+        let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
+        let text = cut(&item.text);
+        let found = self.mentions_of(item, text);
+        let person = item.author.kind.is_person();
+        let addressed = self.address(item, found.as_deref().unwrap_or(&item.mentions), person);
+        let (form, heard) = (form(text), self.now);
+        let mut changed = false;
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            if let Some(l) = b.lines.iter_mut().find(|l| l.line.platform_id == item.platform_id) {
+                (l.form, l.to, changed) = (form, addressed.to, true);
+            }
+            b.heard = b.heard.max(heard);
+        }
+        if changed && takes_back(text, |w| self.names.is_persona(w)) {
+            self.withdraw_burst(id, Why::NeverMind, out);
+        } else if changed {
+            self.classify(id, person, Why::AskerEdited, out);
+        }
+        self.rest_if_done(id);
+    }
+
+    /// The last line deleted takes back what it asked; one of several changes it.
+    fn on_delete(&mut self, item: &Item, out: &mut Out) {
+        self.posts.retain(|p| p.platform_id.as_deref() != Some(item.platform_id.as_str()));
+        let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
+        let mut left = 0;
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            if b.lines.len() > 1 {
+                b.lines.retain(|l| l.line.platform_id != item.platform_id);
+                left = b.lines.len();
+            }
+            b.heard = b.heard.max(self.now);
+        }
+        if left == 0 {
+            self.withdraw_burst(id, Why::AskerDeleted, out);
+        } else {
+            self.close_unaddressed(id, out);
+            self.classify(id, true, Why::AskerDeleted, out);
+        }
+        self.rest_if_done(id);
+    }
+
+    /// A direct obligation whose addressing line was deleted is owed no more.
+    fn close_unaddressed(&mut self, id: u64, out: &mut Out) {
+        let personas = self.burst(id).map_or(0, Burst::personas);
+        let gone = |o: &&crate::obligation::Obligation| {
+            o.burst == Some(id) && o.kind == ObligationKind::Direct && o.persona.is_some_and(|p| personas & 1 << p.0 == 0)
+        };
+        for o in self.owed.iter().filter(gone).map(|o| o.id).collect::<Vec<_>>() {
+            self.withdraw(o, Why::AskerDeleted, out);
+        }
+    }
+
+    /// Finds the burst that holds a line and makes it active.
+    fn wake_burst_of(&mut self, platform_id: &str) -> Option<u64> {
+        if let Some(b) = self.active.iter().find(|b| b.holds(platform_id)) {
+            return Some(b.id);
+        }
+        let Some(By::Person(who)) = self.author_of(platform_id) else { return None };
+        let rest = &mut self.people.get_mut(who)?.rest;
+        if !rest.as_ref()?.holds(platform_id) {
+            return None;
+        }
+        let mut b = rest.take()?;
+        let id = b.id;
+        b.settled = false;
+        self.active.push(b);
+        Some(id)
+    }
+
+    fn on_reaction(&mut self, item: &Item) {
+        if self.persona_no(&item.author.id).is_none() {
+            let post = self.posts.iter().find(|p| p.platform_id.as_deref() == Some(item.platform_id.as_str()));
+            if let Some(p) = post.map(|p| p.persona) {
+                self.restraint.heeded(p);
+            }
+        }
+    }
+}
+
+/// At most the part of a line that is read, on a character's boundary.
+fn cut(text: &str) -> &str {
+    if text.len() <= MAX_LINE_BYTES {
+        return text;
+    }
+    let end = (0..=MAX_LINE_BYTES).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    text.split_at(end).0
+}

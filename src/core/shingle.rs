@@ -1,0 +1,64 @@
+//! Whether two posts say the same: hashes of runs of three words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{people::hash, text::next_word};
+
+/// Hashes kept of a post (floor.md 1).
+const MAX_SHINGLES: usize = 64;
+/// Words in a run.
+const RUN: usize = 3;
+/// Share of runs in common above which two posts say the same.
+const SAME: f64 = 0.8;
+
+/// The runs of one post. No text can be read back from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shingles(Vec<u64>);
+
+impl Shingles {
+    pub(crate) fn of(text: &str) -> Self {
+        let mut words = Vec::new();
+        let mut rest = text;
+        while words.len() < MAX_SHINGLES + RUN {
+            let (_, word, tail) = next_word(rest);
+            if word.is_empty() {
+                break;
+            }
+            words.push(hash(&word.to_lowercase()));
+            rest = tail;
+        }
+        let join = |run: &[u64]| run.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, w| (h.rotate_left(5) ^ w).wrapping_mul(0x0100_0000_01b3));
+        let mut runs: Vec<u64> = if words.len() < RUN { vec![join(&words)] } else { words.windows(RUN).map(join).collect() };
+        if words.is_empty() {
+            runs.clear();
+        }
+        runs.truncate(MAX_SHINGLES);
+        runs.sort_unstable();
+        runs.dedup();
+        Self(runs)
+    }
+
+    /// Unknown (no words) is never the same.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        if self.0.is_empty() || other.0.is_empty() {
+            return false;
+        }
+        let common = self.0.iter().filter(|h| other.0.binary_search(h).is_ok()).count();
+        common as f64 >= SAME * self.0.len().max(other.0.len()) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearly_the_same_text_is_the_same_and_another_is_not() {
+        let a = Shingles::of("Cone 6 is about 1222 degrees, and you should hold it for ten minutes before cooling down slowly.");
+        assert!(a.same(&Shingles::of("cone 6 is about 1222 degrees and you should hold it for ten minutes before cooling down slowly")));
+        assert!(!a.same(&Shingles::of("Cone 04 is about 1060 degrees, and you need not hold it at all.")));
+        assert!(!Shingles::of("").same(&Shingles::of("")));
+        assert!(Shingles::of("hi ada").same(&Shingles::of("Hi, Ada!")));
+        assert!(!Shingles::of("hi ada").same(&Shingles::of("hi bob")));
+    }
+}
