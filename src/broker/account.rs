@@ -189,11 +189,13 @@ impl Meter {
         if let Some(used) = usage {
             call.tokens = used.total();
             call.cost_microusd = self.price.cost_microusd(used);
-            self.meters.metrics.model_spent(call.provider, used.input + used.cache_write, used.cached, used.output, call.cost_microusd);
         }
+        let counted = usage.unwrap_or_default();
+        let metrics = &self.meters.metrics;
+        metrics.model_spent(call.provider, counted.input + counted.cache_write, counted.cached, counted.output, call.cost_microusd);
         call.duration_ms = u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
         call.outcome = outcome;
-        self.meters.metrics.model_call(call.provider, outcome, length);
+        metrics.model_call(call.provider, outcome, length);
         if let Some(ticket) = self.ticket {
             self.meters.write(ticket, call);
         }

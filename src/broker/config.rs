@@ -52,7 +52,7 @@ pub struct Deadlines {
 
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(60), whole: Duration::from_secs(120) }
+        Self { connect: Duration::from_secs(10), idle: Duration::from_mins(1), whole: Duration::from_mins(2) }
     }
 }
 

@@ -101,13 +101,14 @@ impl PriceTable {
     /// where it is not known.
     pub fn price(&self, model: &str) -> Price {
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let undated = [bare.rsplitn(2, '-').nth(1), bare.rsplitn(4, '-').nth(3)];
-        let dated = |name: &str| {
-            let date = bare.get(name.len()..).unwrap_or_default();
-            date == "-latest" || (date.starts_with("-20") && date.chars().all(|c| c.is_ascii_digit() || c == '-'))
+        // A snapshot's date is one part (-20251101) or three (-2024-08-06).
+        let dash = |n| bare.rmatch_indices('-').nth(n).and_then(|(at, _)| bare.split_at_checked(at));
+        let is_date = |end: &str| {
+            end == "-latest" || (end.starts_with("-20") && end.len() >= 9 && end.chars().all(|c| c.is_ascii_digit() || c == '-'))
         };
-        let known = [Some(model), Some(bare)].into_iter().chain(undated.into_iter().map(|n| n.filter(|n| dated(n))));
-        known.flatten().find_map(|name| self.0.get(name)).copied().unwrap_or(Price::WORST)
+        let undated = [dash(0), dash(2)].into_iter().flatten().filter(|(_, end)| is_date(end)).map(|(name, _)| name);
+        let known = [model, bare].into_iter().chain(undated);
+        known.into_iter().find_map(|name| self.0.get(name)).copied().unwrap_or(Price::WORST)
     }
 }
 
