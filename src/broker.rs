@@ -6,6 +6,7 @@
 mod account;
 mod acts;
 mod anthropic;
+mod books;
 mod config;
 mod dialect;
 mod exchange;
@@ -26,6 +27,7 @@ use futures::future::BoxFuture;
 use parlor_core::Failure;
 
 pub use account::{Accounts, CallRecord, Denied, Purpose, Reservation, Ticket};
+pub use books::RoomBooks;
 pub use config::{BrokerConfig, ConfigError, Deadlines, Endpoint};
 pub use price::{Price, PriceError, PriceTable, Usage};
 

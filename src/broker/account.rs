@@ -51,9 +51,14 @@ pub struct Reservation {
     pub cost_microusd: u64,
 }
 
-/// A reservation that was granted, by the number that the books gave it.
+/// A reservation that was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ticket(pub i64);
+pub struct Ticket {
+    /// The room's stream.
+    pub stream: i64,
+    /// Number in the stream.
+    pub n: i64,
+}
 
 /// Why a reservation was not granted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -51,7 +51,12 @@ pub(crate) fn tools() -> [Tool; 4] {
             schema: json!({"type": "object", "additionalProperties": false, "required": ["room", "after"],
                 "properties": {"room": {"type": "string"}, "after": {"type": "integer"}}}),
         },
-        act("reply", "Post this text to the room as yourself.", "text", "What you say, at most 4,000 characters, without your name in front."),
+        act(
+            "reply",
+            "Post this text to the room as yourself.",
+            "text",
+            "What you say, at most 4,000 characters, without your name in front.",
+        ),
         act("react", "Put an emoji on the asking line instead of a reply.", "emoji", "One emoji."),
         act("pass", "Say nothing.", "reason", "Why, in a few words, for the owner's record. It is never posted."),
     ]

@@ -15,9 +15,7 @@ use super::{
 use crate::ports::ModelCall;
 
 pub(crate) fn body(call: &ModelCall, prompt: &Prompt, endpoint: &Endpoint, again: Option<&str>) -> Map<String, Value> {
-    let function = |name: &str, description: &str, schema: Value| {
-        json!({"type": "function", "function": {"name": name, "description": description, "parameters": schema}})
-    };
+    let function = |name: &str, description: &str, schema: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": schema}});
     let tools: Vec<Value> = tools().into_iter().map(|t| function(t.name, t.description, t.schema)).collect();
     let mut messages = Vec::with_capacity(prompt.reads.len() * 3 + 2);
     messages.push(json!({"role": "system", "content": prompt.system}));

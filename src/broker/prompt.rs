@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{json, ser::Formatter};
 
 use super::acts::RULES;
-use crate::ports::{ModelCall, Read};
+use crate::ports::{ModelCall, OwedLine, Read};
 
 /// What a dialect needs.
 pub(crate) struct Prompt {
@@ -32,11 +32,17 @@ pub(crate) struct Shown {
     pub(crate) result: String,
 }
 
+/// The line of the last read that says what is expected.
+#[derive(Serialize)]
+struct Owed<'a> {
+    owed: &'a [OwedLine],
+}
+
 /// Renders a call.
 pub(crate) fn prompt(call: &ModelCall) -> Result<Prompt, serde_json::Error> {
     let mut reads = call.reads.iter().enumerate().map(|(n, read)| shown(call, n, read)).collect::<Result<Vec<_>, _>>()?;
     if let Some(last) = reads.last_mut() {
-        push_line(&mut last.result, &json!({"owed": call.owed}))?;
+        push_line(&mut last.result, &Owed { owed: &call.owed })?;
         if let Some(start) = &call.start {
             push_line(&mut last.result, &json!({"draft": start}))?;
         }

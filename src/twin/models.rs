@@ -21,6 +21,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::post,
+    serve::ListenerExt as _,
 };
 use futures::stream;
 use serde_json::{Value, json};
@@ -84,8 +85,16 @@ impl ModelTwin {
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let inner =
-            Inner { script: VecDeque::new(), otherwise: Answer::pass("nothing scripted"), requests: VecDeque::new(), cache: cache::Cache::default() };
+        // An answer goes out in small pieces, as it does from the services.
+        let listener = listener.tap_io(|socket| {
+            let _ = socket.set_nodelay(true);
+        });
+        let inner = Inner {
+            script: VecDeque::new(),
+            otherwise: Answer::pass("nothing scripted"),
+            requests: VecDeque::new(),
+            cache: cache::Cache::default(),
+        };
         let shared = Arc::new(Shared { state: Mutex::new(inner), counts: watch::Sender::default() });
         let router = Router::new()
             .route("/v1/messages", post(messages))

@@ -2,5 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
+mod broker_budget;
+mod broker_kit;
+mod broker_models;
+mod broker_stub;
 mod support;
 mod tidy;

@@ -3,10 +3,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    broker::{
-        BrokerConfig,
-        dialect::Dialect,
-    },
+    broker::{BrokerConfig, dialect::Dialect},
     ports::{ModelRef, OwedLine, ReadItem},
 };
 
@@ -98,7 +95,7 @@ proptest! {
         prop_assert_eq!(lines.len(), 2);
         prop_assert_eq!(&lines[0]["text"], &Value::String(hostile));
         prop_assert_eq!(&lines[1]["owed"][0]["id"], "o1");
-        prop_assert!(!result.contains(['<', '>', '\u{2028}', '\u{2029}']));
+        prop_assert!(!result.contains(risky), "{}", result);
         prop_assert!(!rendered.system.contains("tool_result"));
     }
 }
@@ -109,7 +106,11 @@ fn a_read_looks_like_this() {
     edit.kind = "edit".into();
     edit.of = Some(1);
     let first = Read { after: 0, items: vec![item(1, "wren, is 70 \"right\"?\nor <b>".into())] };
-    let rendered = prompt(&call(vec![first, Read { after: 1, items: vec![edit] }, Read { after: 2, items: vec![] }], vec![owed(1)], Some("70 is".into())));
+    let rendered = prompt(&call(
+        vec![first, Read { after: 1, items: vec![edit] }, Read { after: 2, items: vec![] }],
+        vec![owed(1)],
+        Some("70 is".into()),
+    ));
     let reads = rendered.expect("renders").reads;
     let shown: Vec<String> = reads.iter().map(|r| format!("{} {}\n{}", r.call_id, r.bell, r.result)).collect();
     insta::assert_snapshot!(shown.join("\n\n"));

@@ -79,8 +79,21 @@ fn only(text: &str, name: &str, needed: &[&str], beside: &[&str]) -> bool {
 /// Asks after what the persona said before.
 pub(super) fn asks_back(text: &str) -> bool {
     const FORMS: &[&str] = &[
-        " did you just say ", " did you say ", " you just said ", " you said ", " say that again ", " repeat that ", " what was that ",
-        " and then ", " go on ", " do you mean ", " you meant ", " tell me more ", " why that ", " why is that ", " how so ",
+        " did you just say ",
+        " did you say ",
+        " you just said ",
+        " you said ",
+        " say that again ",
+        " repeat that ",
+        " what was that ",
+        " and then ",
+        " go on ",
+        " do you mean ",
+        " you meant ",
+        " tell me more ",
+        " why that ",
+        " why is that ",
+        " how so ",
     ];
     let spoken = format!(" {} ", words(text, "").join(" "));
     FORMS.iter().any(|form| spoken.contains(form))

@@ -79,8 +79,11 @@ pub(super) fn events(what: &What, offered: &[String], counted: Counted, model: &
     let usage = json!({"input_tokens": counted.fresh, "cache_read_input_tokens": counted.cached,
         "cache_creation_input_tokens": counted.written, "output_tokens": 1});
     let mut events = vec![
-        event("message_start", json!({"message": {"id": "msg_twin", "type": "message", "role": "assistant", "model": model,
-            "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}})),
+        event(
+            "message_start",
+            json!({"message": {"id": "msg_twin", "type": "message", "role": "assistant", "model": model,
+            "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}}),
+        ),
         event("ping", json!({})),
         // Models that think do so first; by default without showing it.
         event("content_block_start", json!({"index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}})),
@@ -114,7 +117,8 @@ pub(super) fn events(what: &What, offered: &[String], counted: Counted, model: &
         What::Never | What::Status { .. } => return events,
     };
     let written: usize = events.iter().map(String::len).sum::<usize>() / 40;
-    events.push(event("message_delta", json!({"delta": {"stop_reason": stop, "stop_sequence": null}, "usage": {"output_tokens": written}})));
+    events
+        .push(event("message_delta", json!({"delta": {"stop_reason": stop, "stop_sequence": null}, "usage": {"output_tokens": written}})));
     events.push(event("message_stop", json!({})));
     events
 }
