@@ -54,6 +54,9 @@ impl Broker {
     /// A broker with its books; without them nothing is budgeted and nothing audited.
     pub fn new(config: BrokerConfig, accounts: Option<Arc<dyn Accounts>>, metrics: Metrics) -> Self {
         let exchange = Exchange::new(config.deadlines);
+        if [&config.anthropic, &config.openai].into_iter().any(|e| e.key.is_some() || !e.needs_key) {
+            exchange.warm();
+        }
         Self { config, meters: Meters::new(accounts, metrics), exchange, keys_missed: Mutex::default() }
     }
 

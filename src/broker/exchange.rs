@@ -28,7 +28,7 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 /// The way out to the providers.
 pub(crate) struct Exchange {
     deadlines: Deadlines,
-    /// Made at the first use: a process that only uses the stub needs no TLS roots.
+    /// Made when a provider can be called at all: a process that only uses the stub needs no TLS roots.
     client: OnceLock<Result<Client, String>>,
     /// Until when a provider asked not to be called.
     resting: Mutex<BTreeMap<Dialect, Instant>>,
@@ -37,6 +37,11 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub(crate) fn new(deadlines: Deadlines) -> Self {
         Self { deadlines, client: OnceLock::new(), resting: Mutex::default() }
+    }
+
+    /// Sets the HTTP client up now, so that the first call does not wait for it. What goes wrong is told by that call.
+    pub(crate) fn warm(&self) {
+        let _ = self.client();
     }
 
     /// Fails at once while the provider rests.

@@ -41,6 +41,10 @@ struct Owed<'a> {
 /// Renders a call.
 pub(crate) fn prompt(call: &ModelCall) -> Result<Prompt, serde_json::Error> {
     let mut reads = call.reads.iter().enumerate().map(|(n, read)| shown(call, n, read)).collect::<Result<Vec<_>, _>>()?;
+    if reads.is_empty() {
+        // A room without a line still owes something, such as a reminder that is due.
+        reads.push(shown(call, 0, &Read { after: 0, items: Vec::new() })?);
+    }
     if let Some(last) = reads.last_mut() {
         push_line(&mut last.result, &Owed { owed: &call.owed })?;
         if let Some(start) = &call.start {

@@ -39,6 +39,12 @@ const ON_QUESTIONS: &[&str] = &[
 const ON_STATEMENTS: &[&str] =
     &["noted: {q}.", "got it, {q}.", "so it is {q}. I will keep that in mind.", "{q}, understood.", "thanks for saying: {q}."];
 
+/// What is said to a greeting.
+const ON_GREETINGS: &[&str] =
+    &["Hi {a}! What are you working on?", "Hello {a}, good to see you here.", "Hey {a}, how is it going today?", "Good to have you, {a}."];
+/// What is said to nothing but the name.
+const ON_THE_NAME: &[&str] = &["Yes, {a}?", "I am here, {a}.", "Listening, {a}.", "What is it, {a}?"];
+
 /// How long the stub takes, from `delayMs` of the model's params.
 pub(crate) fn delay(call: &ModelCall) -> Duration {
     let wanted = call.model.params.get("delayMs").and_then(serde_json::Value::as_u64).unwrap_or(DELAY_MS);
@@ -112,16 +118,19 @@ fn to_asker(call: &ModelCall, room: &Room<'_>, theirs: &[&OwedLine], place: usiz
         return format!("{asker}, what I said was: {}. That still stands.", first_words(own));
     }
     if lines.iter().all(|l| greets(l, &call.persona_name)) {
-        return format!("Hi {asker}! What are you working on?");
+        return nth(ON_GREETINGS, turn).replacen("{a}", asker, 1);
     }
     if lines.iter().all(|l| bare_name(l, &call.persona_name)) {
-        return format!("Yes, {asker}?");
+        return nth(ON_THE_NAME, turn).replacen("{a}", asker, 1);
     }
     let quoted = quote_all(&lines, &call.persona_name);
     let asks = lines.iter().any(|l| l.contains('?')) || theirs.iter().any(|o| o.kind == "room_question");
     let said = if asks { ON_QUESTIONS } else { ON_STATEMENTS };
-    let frame = said.get(turn % said.len()).copied().unwrap_or("{q}.");
-    format!("{asker}, {}", frame.replacen("{q}", &quoted, 1))
+    format!("{asker}, {}", nth(said, turn).replacen("{q}", &quoted, 1))
+}
+
+fn nth(said: &'static [&'static str], turn: usize) -> &'static str {
+    said.get(turn % said.len().max(1)).copied().unwrap_or_default()
 }
 
 /// Few words of each line, so that an edit and a second half show; of many lines the first two and the last two.

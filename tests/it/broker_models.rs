@@ -315,6 +315,17 @@ async fn what_people_write_arrives_as_data() {
 }
 
 #[tokio::test]
+async fn a_room_without_a_line_still_says_what_is_owed() {
+    for dialect in DIALECTS {
+        let twin = ModelTwin::start().await.unwrap();
+        twin.then(Answer::reply("the kiln is due"));
+        let mut asked = simple(dialect);
+        asked.reads.clear();
+        assert_eq!(broker(&twin, &Arc::default()).draft(asked).await, Ok(reply("the kiln is due")));
+    }
+}
+
+#[tokio::test]
 async fn the_prefix_is_read_from_the_providers_cache() {
     for dialect in DIALECTS {
         let twin = ModelTwin::start().await.unwrap();

@@ -129,11 +129,16 @@ async fn openings_are_passed_unless_there_is_news() {
 }
 
 #[tokio::test]
-async fn greetings_and_a_bare_name_are_met_in_kind() {
-    let hi = text(stub(vec![item(1, "Ana", "hi wren")], vec![owed(1, "Ana", &[1])])).await;
-    assert!(hi.starts_with("Hi Ana!"), "{hi}");
-    let name = text(stub(vec![item(1, "Ana", "Wren?")], vec![owed(1, "Ana", &[1])])).await;
-    assert!(name.starts_with("Yes, Ana?"), "{name}");
+async fn greetings_and_a_bare_name_are_met_in_kind_and_not_twice_alike() {
+    for (line, first, then) in [("hi wren", "Hi Ana!", "Hello Ana"), ("Wren?", "Yes, Ana?", "I am here, Ana")] {
+        let said = text(stub(vec![item(1, "Ana", line)], vec![owed(1, "Ana", &[1])])).await;
+        assert!(said.starts_with(first), "{said}");
+        let again = vec![item(1, "Ana", line), own(2, &said), item(3, "Ana", line)];
+        let said = text(stub(again, vec![owed(3, "Ana", &[3])])).await;
+        assert!(said.starts_with(then), "{said}");
+    }
+    let said = text(stub(vec![item(1, "Ana", "hey wren, how hot is cone 6?")], vec![owed(1, "Ana", &[1])])).await;
+    assert!(said.contains("\u{201c}how hot is cone 6"), "{said}");
 }
 
 #[tokio::test]

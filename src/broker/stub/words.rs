@@ -5,13 +5,15 @@ const QUOTED_WORDS: usize = 8;
 /// A longer word (an address, a hash) is cut.
 const WORD_CHARS: usize = 30;
 
-/// A few words of a line in quotes, without the persona's name in front. A number in it is always among them, because numbers
+/// A few words of a line in quotes, without the persona's name (and a greeting) in front. A number in it is always among them, because numbers
 /// are what corrections are about.
 pub(super) fn quote(text: &str, name: &str) -> String {
-    let mut words: Vec<&str> = text.split_whitespace().collect();
-    if words.len() > 1 && words.first().is_some_and(|w| same_name(w, name)) {
-        words.remove(0);
-    }
+    let all: Vec<&str> = text.split_whitespace().collect();
+    let words = match all.as_slice() {
+        [hello, named, rest @ ..] if !rest.is_empty() && greets(hello, name) && same_name(named, name) => rest,
+        [named, rest @ ..] if !rest.is_empty() && same_name(named, name) => rest,
+        whole => whole,
+    };
     let number = words.iter().rposition(|w| w.chars().any(|c| c.is_ascii_digit()));
     let start = match number {
         Some(at) if at >= QUOTED_WORDS => at + 1 - QUOTED_WORDS.min(at + 1),
