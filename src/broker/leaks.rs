@@ -6,9 +6,9 @@ const SILENCE_WORDS: &[&str] =
     &["NO_REPLY", "NO_RESPONSE", "NO_ANSWER", "NO_OUTPUT", "HEARTBEAT_OK", "SILENT_REPLY", "ANNOUNCE_SKIP", "REPLY_SKIP"];
 /// The same in brackets, in lower case.
 const SILENCE_IN_BRACKETS: &[&str] =
-    &["silent", "silence", "no reply", "no_reply", "no response", "no-reply", "pass", "stays silent", "says nothing"];
+    &["silent", "silence", "no reply", "no_reply", "no response", "no-reply", "stays silent", "says nothing"];
 /// The same as the whole of a text or of its last line, in lower case.
-const SILENCE_ALONE: &[&str] = &["pass", "silent", "silence", "no reply", "no response", "null", "(empty)"];
+const SILENCE_ALONE: &[&str] = &["pass", "silent", "silence", "no reply", "no response", "null"];
 /// Traces of a tool call, of a model's thinking or of a chat template, in lower case.
 const TRACES: &[&str] = &[
     "<tool_call",
@@ -93,7 +93,7 @@ fn is_silence(text: &str) -> bool {
             rest = after;
         }
     }
-    let alone = |line: &str| SILENCE_ALONE.contains(&line.trim().trim_matches(['.', '!', '"', '`', '\'', '*', '_']));
+    let alone = |line: &str| SILENCE_ALONE.contains(&line.trim().trim_matches(|c: char| c.is_ascii_punctuation() || c.is_whitespace()));
     alone(&lower)
         || lower.lines().rfind(|l| !l.trim().is_empty()).is_some_and(|last| last.trim() != lower.trim() && alone(last) && shouted(text))
 }

@@ -80,3 +80,25 @@ fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Res
     registry.register(Box::new(made.clone()))?;
     Ok(made)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_labels_are_these() {
+        let metrics = Metrics::new().expect("registers");
+        metrics.model_call("stub", "act", Duration::from_millis(700));
+        metrics.model_spent("stub", 1, 2, 3, 4);
+        metrics.model_charge_lost();
+        let text = metrics.text().expect("encodes");
+        let kept: Vec<&str> = text.lines().filter(|l| !l.starts_with("# HELP") && !l.contains("_bucket{")).collect();
+        insta::assert_snapshot!(kept.join("\n"));
+    }
+
+    #[test]
+    fn a_filter_that_does_not_parse_says_where_it_came_from() {
+        let told = crate::telemetry::init(crate::telemetry::LogFormat::Human, Some("info=loud=yes")).expect_err("no filter").to_string();
+        assert!(told.contains("PARLOR_LOG"), "{told}");
+    }
+}

@@ -99,6 +99,8 @@ async fn what_must_not_be_posted_is_no_act() {
         "PASS",
         "Fine by me.\nPASS",
         "pass.",
+        "[PASS]",
+        "<pass/>",
         "",
         "  \n ",
         "<tool_call>{\"name\":\"reply\"}</tool_call>",
@@ -116,6 +118,7 @@ async fn what_must_not_be_posted_is_no_act() {
     }
     let honest = [
         "All tests PASS now.",
+        "[PASS] test_one, and did the other *pass*?",
         "I'd pass on that glaze.",
         "The error: it is 17, not 70.",
         "None of them.\nTry cone 6.",
