@@ -86,6 +86,8 @@ fn from_code(code: &str, message: String) -> LedgerError {
         "PLF00" => LedgerError::Fenced,
         "PLC00" => LedgerError::Conflict(message),
         "PLR00" => LedgerError::Refused(message),
+        // Two writers took the same number or name at once, or a name is taken.
+        "23505" => LedgerError::Conflict(message),
         // A constraint of a table: the name of the constraint says which bound was passed.
         "23514" | "23502" | "22001" => LedgerError::Refused(message),
         // Serialization failure, deadlock, lock time-out, statement time-out, a standby, a failed read or write of a file.

@@ -86,4 +86,10 @@ impl Mouth {
         let query = sqlx::query_scalar("select api.refuse($1, $2, $3, $4)").bind(stream).bind(n).bind(fence).bind(storable(reason));
         bounded(query.fetch_one(self.ledger.pool())).await
     }
+
+    /// Confirms which policy this gateway works by: a mute or a stop is reported only after that.
+    pub async fn policy_seen(&self, stream: i64, revision: i64) -> Result<(), LedgerError> {
+        let query = sqlx::query("select api.policy_seen($1, $2)").bind(stream).bind(revision);
+        bounded(query.execute(self.ledger.pool())).await.map(drop)
+    }
 }

@@ -1,0 +1,128 @@
+-- What the gateway's ear writes: items, and who is typing.
+
+create function parlor.trust_of(author_kind text) returns smallint
+    language sql immutable
+return (case author_kind when 'owner' then 0 when 'human' then 1 when 'own' then 2 else 3 end)::smallint;
+
+-- The outbox row of an own event: by the nonce's number, else by the platform id that the mouth was told. An own post has the
+-- row that it is the echo of, an own edit or delete the row of the post that it changes.
+create function parlor.row_of_own(p_stream bigint, p_n bigint, p_platform_id text) returns parlor.outbox
+    language plpgsql
+as $$
+declare
+    r parlor.outbox;
+begin
+    if p_n is not null then
+        select * into r from parlor.outbox where stream = p_stream and n = p_n;
+    end if;
+    if r.n is null then
+        select * into r from parlor.outbox
+        where stream = p_stream and platform_id = p_platform_id and kind = 'post' order by n desc limit 1;
+    end if;
+    return r;
+end $$;
+
+-- Our own post was seen in the room: the row is done, whatever was thought of it before. What was already told as settled is
+-- not told again.
+create function parlor.echo_row(p_stream bigint, p_n bigint, p_platform_id text, p_seq bigint) returns void
+    language plpgsql
+as $$
+declare
+    r parlor.outbox;
+begin
+    select * into r from parlor.outbox where stream = p_stream and n = p_n for update;
+    if r.echo_seq is not null then
+        return;
+    end if;
+    update parlor.outbox set echo_seq = p_seq, platform_id = coalesce(platform_id, p_platform_id) where stream = p_stream and n = p_n;
+    if r.state = 'sent' then
+        update parlor.outbox set state = 'done' where stream = p_stream and n = p_n;
+    else
+        perform parlor.end_row(p_stream, p_n, 'done', null);
+    end if;
+end $$;
+
+-- Stores events once each. The head rows of all streams are locked first, in ascending order; then each statement sees what
+-- the holders before us committed, so that a number is never given twice and none is left out. Everything after the lock is
+-- short, and it is the end of the transaction.
+create function api.ingest(
+    p_stream bigint[], p_at_ms bigint[], p_author text[], p_author_kind text[], p_name text[], p_kind text[], p_event_key text[],
+    p_platform_id text[], p_reply_to text[], p_body text[], p_mentions text[], p_attachments text[], p_outbox_n bigint[]
+) returns table (i integer, stream bigint, seq bigint, fresh boolean, dedupe text)
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+    set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+    streams bigint[];
+    bases bigint[];
+    s bigint;
+    base bigint;
+    e bigint;
+    r parlor.outbox;
+    rows bigint[] := array_fill(null::bigint, array[cardinality(p_stream)]);
+    keys text[] := array_fill(null::text, array[cardinality(p_stream)]);
+begin
+    select array_agg(l.stream), array_agg(l.seq) into streams, bases
+    from (select h.stream, h.seq from parlor.stream_head h where h.stream = any (p_stream) order by h.stream for update) l;
+    if exists (select from unnest(p_stream) u(stream) where u.stream <> all (coalesce(streams, '{}'))) then
+        raise exception 'there is no such stream' using errcode = 'PLR00';
+    end if;
+    for j in 1 .. cardinality(streams) loop
+        s := streams[j];
+        base := bases[j];
+        -- Own items: their author is the row's persona. A second event for a row that has its echo is no echo.
+        for e in
+            select u.i from unnest(p_stream, p_author_kind) with ordinality u(stream, kind, i) where u.stream = s and u.kind = 'own' order by u.i
+        loop
+            r := parlor.row_of_own(s, p_outbox_n[e], p_platform_id[e]);
+            if r.n is not null then
+                p_author[e] := r.persona;
+                if (r.kind, p_kind[e]) in (('post', 'message'), ('react', 'reaction')) and (r.echo_seq is null
+                    or exists (select from parlor.item it where it.stream = s and it.seq = r.echo_seq and it.event_key = p_event_key[e])) then
+                    rows[e] := r.n;
+                    keys[e] := r.dedupe;
+                end if;
+            end if;
+        end loop;
+        return query
+        with given as materialized (
+            select u.*, it.seq as known
+            from unnest(p_stream, p_at_ms, p_author, p_author_kind, p_name, p_kind, p_event_key, p_platform_id, p_reply_to, p_body,
+                p_mentions, p_attachments) with ordinality u(stream, at_ms, author, author_kind, name, kind, event_key, platform_id,
+                reply_to, body, mentions, attachments, i)
+            left join parlor.item it on it.stream = s and it.event_key = u.event_key
+            where u.stream = s
+        ), new as materialized (
+            select g.*, base + row_number() over (order by g.i) as seq, uuid_send(gen_random_uuid()) as salt
+            from (select distinct on (event_key) * from given where known is null order by event_key, i) g
+        ), head as (
+            update parlor.stream_head h set seq = base + c.added
+            from (select count(*) as added from new) c where h.stream = s and c.added > 0
+        ), items as (
+            insert into parlor.item (stream, seq, at_ms, author, author_kind, trust, kind, event_key, platform_id, reply_to, digest)
+            select s, n.seq, n.at_ms, n.author, n.author_kind, parlor.trust_of(n.author_kind), n.kind, n.event_key, n.platform_id,
+                n.reply_to, sha256(n.salt || convert_to(n.body, 'UTF8'))
+            from new n order by n.seq
+        ), bodies as (
+            insert into parlor.item_body (stream, seq, salt, name, body, mentions, attachments)
+            select s, n.seq, n.salt, n.name, n.body, n.mentions::jsonb, n.attachments::jsonb from new n order by n.seq
+        )
+        select g.i::integer, s, coalesce(g.known, n.seq), n.i is not null and n.i = g.i, keys[g.i]
+        from given g left join new n on n.event_key = g.event_key;
+        -- The rows of the echoes that are new, or known from before the mouth had told its platform id.
+        for e in select u.i from unnest(p_stream, rows) with ordinality u(stream, n, i) where u.stream = s and u.n is not null order by u.i loop
+            perform parlor.echo_row(s, rows[e], p_platform_id[e], it.seq)
+            from parlor.item it where it.stream = s and it.event_key = p_event_key[e];
+        end loop;
+    end loop;
+end $$;
+
+create function api.presence(p_stream bigint, p_who text, p_until_ms bigint) returns void
+    language sql
+    set search_path = pg_catalog, pg_temp
+begin atomic
+    insert into parlor.presence (stream, who, own, typing_until_ms) values (p_stream, p_who, false, p_until_ms)
+    on conflict (stream, who) do update set typing_until_ms = excluded.typing_until_ms where not presence.own;
+end;
