@@ -34,7 +34,10 @@ begin
     if r.echo_seq is not null then
         return;
     end if;
-    update parlor.outbox set echo_seq = p_seq, platform_id = coalesce(platform_id, p_platform_id) where stream = p_stream and n = p_n;
+    -- The event of a reaction carries the id of the message that it is on, not one of its own.
+    update parlor.outbox
+    set echo_seq = p_seq, platform_id = coalesce(platform_id, case when kind = 'post' then p_platform_id end)
+    where stream = p_stream and n = p_n;
     if r.state = 'sent' then
         update parlor.outbox set state = 'done' where stream = p_stream and n = p_n;
     else
@@ -126,3 +129,26 @@ begin atomic
     insert into parlor.presence (stream, who, own, typing_until_ms) values (p_stream, p_who, false, p_until_ms)
     on conflict (stream, who) do update set typing_until_ms = excluded.typing_until_ms where not presence.own;
 end;
+
+-- What stands under a platform id, and whether somebody has an emoji on it. Null when there is no such message.
+create function api.message_state(p_stream bigint, p_platform_id text, p_who text, p_emoji text) returns json
+    language plpgsql stable
+    set search_path = pg_catalog, pg_temp
+    set plan_cache_mode = force_custom_plan
+as $$
+declare
+    m parlor.item;
+    last parlor.item;
+begin
+    select * into m from parlor.item
+    where stream = p_stream and platform_id = p_platform_id and kind = 'message' order by seq limit 1;
+    if not found then
+        return null;
+    end if;
+    select i.* into last from parlor.item i join parlor.item_body b on b.stream = p_stream and b.seq = i.seq
+    where i.stream = p_stream and i.platform_id = p_platform_id and i.kind in ('reaction', 'unreaction') and i.author = p_who and b.body = p_emoji
+    order by i.seq desc limit 1;
+    return json_build_object('seq', m.seq, 'author', m.author,
+        'deleted', exists (select from parlor.item where stream = p_stream and platform_id = p_platform_id and kind = 'delete'),
+        'reacted', last.kind is not distinct from 'reaction', 'reaction_seq', last.seq);
+end $$;

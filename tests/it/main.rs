@@ -6,5 +6,6 @@ mod broker_budget;
 mod broker_kit;
 mod broker_models;
 mod broker_stub;
+mod ledger_items;
 mod support;
 mod tidy;

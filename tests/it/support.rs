@@ -1,1 +1,3 @@
 //! Servers and doubles that the tests start.
+
+pub(crate) mod postgres;

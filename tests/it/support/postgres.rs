@@ -1,0 +1,106 @@
+//! One private Postgres a test run, one database a test, cloned from a migrated template; all of it gone with the run.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use parlor::{
+    dev::postgres::{PrivateOptions, PrivateServer},
+    ledger::{Ledger, Ringer},
+};
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+const TEMPLATE: &str = "template_ledger";
+static SERVER: OnceLock<PrivateServer> = OnceLock::new();
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// The run's server. It is started by a thread of its own runtime, since each test ends its runtime.
+pub(crate) fn server() -> &'static PrivateServer {
+    SERVER.get_or_init(|| {
+        std::thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let server = PrivateServer::start(&folder(), PrivateOptions { fast: true, max_connections: 400 }).await.unwrap();
+                let mut admin = PgConnection::connect(server.url_of("postgres").expose_secret()).await.unwrap();
+                sqlx::query(AssertSqlSafe(format!("create database {TEMPLATE}"))).execute(&mut admin).await.unwrap();
+                admin.close().await.unwrap();
+                parlor::ledger::migrate(&server.url_of(TEMPLATE)).await.unwrap();
+                server
+            })
+        })
+        .join()
+        .unwrap()
+    })
+}
+
+/// A folder that is removed when the run has ended, however it ends: a shell waits for the end of its input.
+fn folder() -> PathBuf {
+    let parent = if PathBuf::from("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
+    let folder = parent.join(format!("parlor-it-{}", uuid::Uuid::new_v4().simple()));
+    let script = "cat; while ! rm -rf -- \"$1\" || [ -e \"$1\" ]; do sleep 0.2; done";
+    let sweeper = Command::new("setsid")
+        .args(["sh", "-c", script, "sh"])
+        .arg(&folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Its input ends with this process.
+    std::mem::forget(sweeper);
+    folder
+}
+
+/// A database of a test's own, with the ledger's schema.
+pub(crate) struct TestDb {
+    pub(crate) url: SecretString,
+    pub(crate) name: String,
+}
+
+impl TestDb {
+    pub(crate) async fn new() -> Self {
+        let server = tokio::task::spawn_blocking(server).await.unwrap();
+        let name = format!("t{}", NEXT.fetch_add(1, Ordering::SeqCst));
+        let mut admin = PgConnection::connect(server.url_of("postgres").expose_secret()).await.unwrap();
+        for sql in
+            [format!("create database {name} template {TEMPLATE} strategy file_copy"), format!("create database {name}_bell strategy file_copy")]
+        {
+            sqlx::query(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
+        }
+        admin.close().await.unwrap();
+        Self { url: server.url_of(&name), name }
+    }
+
+    pub(crate) fn ledger(&self) -> Ledger {
+        Ledger::connect(&self.url, "parlor-test", 10).unwrap()
+    }
+
+    /// Direct SQL, as an attacker or a person with psql would.
+    pub(crate) async fn sql(&self, sql: &str) -> Result<Vec<sqlx::postgres::PgRow>, sqlx::Error> {
+        let mut conn = PgConnection::connect(self.url.expose_secret()).await?;
+        let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&mut conn).await;
+        conn.close().await?;
+        rows
+    }
+
+    /// The first column of the first row, as a number.
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
+        self.sql(sql).await.unwrap()[0].get(0)
+    }
+
+    /// The first column of the first row, as text.
+    pub(crate) async fn text(&self, sql: &str) -> String {
+        self.sql(sql).await.unwrap()[0].get(0)
+    }
+
+    pub(crate) fn ringer(&self, tracker: &TaskTracker, stop: &CancellationToken) -> Ringer {
+        Ringer::start(&self.url, tracker, stop.clone()).unwrap()
+    }
+}
