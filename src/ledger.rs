@@ -20,6 +20,7 @@ mod pool;
 mod reader;
 mod schema;
 mod session;
+mod shown;
 mod step;
 
 pub use admin::{Admin, Label, PolicyRow, StreamInfo};

@@ -1,13 +1,68 @@
 //! Subcommands and the crypto provider, nothing else.
 
+use std::process::ExitCode;
+
+use anyhow::Context;
 use clap::Parser;
+use parlor::{cli, ledger, telemetry};
+use secrecy::SecretString;
 
 #[derive(Parser)]
 #[command(name = "parlor", version, about = "AI personas as participants in group chats")]
-enum Command {}
+struct Parlor {
+    #[command(subcommand)]
+    command: Command,
+}
 
-fn main() {
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Applies the ledger's schema to a database, and ends.
+    Migrate(Migrate),
+    /// Says something in a room of a running `parlor dev`.
+    Say(cli::Say),
+    /// Shows the lines of a room.
+    Tail(cli::Tail),
+    /// Shows what a room decided, and why.
+    Why(cli::Why),
+}
+
+#[derive(clap::Args)]
+struct Migrate {
+    /// The database, with a login that may create schemas and a database.
+    #[arg(long, value_name = "URL", env = "PARLOR_DATABASE_URL", hide_env_values = true)]
+    database_url: SecretString,
+}
+
+fn main() -> ExitCode {
     // reqwest panics without a process-wide provider, even for plain http.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match Command::parse() {}
+    match run(Parlor::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Messages of our own errors name their cause; a cause that is not named yet follows.
+            let mut said = error.to_string();
+            for cause in error.chain().skip(1).map(ToString::to_string) {
+                if !said.contains(&cause) {
+                    said = format!("{said}: {cause}");
+                }
+            }
+            eprintln!("parlor: {said}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    let filter = std::env::var("PARLOR_LOG").ok();
+    telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or("warn")))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime could not be started")?;
+    runtime.block_on(async {
+        match command {
+            Command::Migrate(Migrate { database_url }) => ledger::migrate(&database_url).await?,
+            Command::Say(say) => say.run().await?,
+            Command::Tail(tail) => tail.run().await?,
+            Command::Why(why) => why.run().await?,
+        }
+        Ok(())
+    })
 }

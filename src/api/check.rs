@@ -49,18 +49,6 @@ pub(crate) fn room(spec: &RoomSpec) -> Vec<Found> {
             add(&format!("spec.members[{i}].persona"), format!("{:?} is listed twice", member.persona));
         }
     }
-    if let Some(owners) = &spec.owners {
-        if !(1..=32).contains(&owners.len()) {
-            add("spec.owners", format!("has {} entries, expected 1 to 32", owners.len()));
-        }
-        let mut seen = BTreeSet::new();
-        for (i, owner) in owners.iter().enumerate() {
-            if !seen.insert(owner) {
-                add(&format!("spec.owners[{i}]"), format!("{owner:?} is listed twice"));
-            }
-            text(owner, 1, 256, &format!("spec.owners[{i}]"), &mut add);
-        }
-    }
     if let Some(mute) = &spec.mute {
         text(&mute.reason, 1, 500, "spec.mute.reason", &mut add);
     }
@@ -73,6 +61,9 @@ pub(crate) fn room(spec: &RoomSpec) -> Vec<Found> {
     }
     if let Some(n) = budget.tokens_per_day.filter(|n| !(0..=1_000_000_000_000).contains(n)) {
         add("spec.budget.tokensPerDay", format!("is {n}, expected 0 to 1000000000000"));
+    }
+    if let Some(n) = spec.context.max_tokens.filter(|n| !(1_000..=1_000_000).contains(n)) {
+        add("spec.context.maxTokens", format!("is {n}, expected 1000 to 1000000"));
     }
     floor(&spec.floor, &mut add);
     found

@@ -7,13 +7,17 @@ use parlor_core::{Audience, Budget, GateKind, Member, Millis, Mode, Policy};
 use super::{check::Found, names::folded, persona::PersonaSpec, room};
 use crate::ports::ModelRef;
 
+/// The id of the holder of the owner's link on the web page (see `ports::Heard`).
+const OWNER: &str = "owner";
+
+/// A few hundred lines of chat: far more than an answer needs, and cheap where the provider caches prompts.
+const CONTEXT_TOKENS: usize = 16_000;
+
 /// A room whose documents fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomConfig {
     /// Resource name.
     pub name: String,
-    /// The label of the room's log: `public` or `room:<name>`.
-    pub label: String,
     /// Whether and until when it is muted.
     pub mute: Option<Mute>,
     /// The personas in turn order.
@@ -22,6 +26,8 @@ pub struct RoomConfig {
     pub tokens_per_day: Option<i64>,
     /// Millionths of a US dollar a day (UTC); `None` for no limit.
     pub cost_micros_per_day: Option<i64>,
+    /// How much of the room a model reads, in tokens as estimated.
+    pub context_tokens: usize,
     policy: Policy,
 }
 
@@ -101,7 +107,7 @@ impl RoomConfig {
             },
             stopped: spec.replicas == 0,
             audience,
-            owners: spec.owners.clone().unwrap_or_default(),
+            owners: vec![OWNER.to_owned()],
             gate: match spec.gate.kind {
                 room::GateKind::Rules => GateKind::Rules,
             },
@@ -116,14 +122,10 @@ impl RoomConfig {
         };
         Self {
             name: name.to_owned(),
-            label: match audience {
-                Audience::Public => "public".to_owned(),
-                Audience::Operator => "operator".to_owned(),
-                Audience::Room | Audience::Direct => format!("room:{name}"),
-            },
             mute: spec.mute.as_ref().map(|m| Mute { reason: m.reason.clone(), until: m.until.map(|u| u.0.as_millisecond()) }),
             personas,
             tokens_per_day: spec.budget.tokens_per_day,
+            context_tokens: spec.context.max_tokens.and_then(|n| usize::try_from(n).ok()).unwrap_or(CONTEXT_TOKENS),
             cost_micros_per_day: spec.budget.cost_per_day.and_then(|d| i64::try_from(d.micros).ok()),
             policy,
         }

@@ -49,9 +49,6 @@ pub struct RoomSpec {
     pub audience: Audience,
     /// The personas in turn order, 1 to 12, each once.
     pub members: Vec<MemberRef>,
-    /// Authenticated platform ids of the owners, 1 to 32, each once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owners: Option<Vec<String>>,
     /// Whether anything is posted.
     #[serde(default)]
     pub mode: Mode,
@@ -70,6 +67,18 @@ pub struct RoomSpec {
     /// What may be spent.
     #[serde(default)]
     pub budget: BudgetSpec,
+    /// What a model reads.
+    #[serde(default)]
+    pub context: ContextSpec,
+}
+
+/// What a model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContextSpec {
+    /// How much of the room, in tokens as estimated, the newest kept whole; 1,000 to 1,000,000. Absent: 16,000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<i32>,
 }
 
 fn one() -> i32 {

@@ -62,7 +62,6 @@ fn good_documents_have_no_problem() {
 fn a_room_becomes_a_policy() {
     let more = "  mode: Active
   replicas: 0
-  owners: ['80351110224678912']
   floor: { draftQuiet: 2s, lull: 1m30s, cooldown: 500ms, agentTurns: 6, declineEmoji: \"\\U0001F648\", rounds: Obligations }
   gate: { kind: Rules }
   budget: { unpromptedPerHour: 3, tokensPerDay: 5000, costPerDay: '1.25' }
@@ -70,13 +69,13 @@ fn a_room_becomes_a_policy() {
     let (_dir, studio) = studio(&[("room.yaml", &format!("{ROOM}{more}")), ("wren.yml", WREN)]);
     assert_eq!(studio.problems.to_string(), "");
     let room = studio.rooms["kiln"].room.clone().unwrap();
-    assert_eq!((room.label.as_str(), room.tokens_per_day, room.cost_micros_per_day), ("room:kiln", Some(5000), Some(1_250_000)));
+    assert_eq!((room.audience(), room.tokens_per_day, room.cost_micros_per_day), (Audience::Room, Some(5000), Some(1_250_000)));
     let got = room.policy(7, 0);
     let mut want = Policy::new(got.members.clone());
     want.revision = 7;
     want.stopped = true;
     want.audience = Audience::Room;
-    want.owners = vec!["80351110224678912".to_owned()];
+    want.owners = vec!["owner".to_owned()];
     want.timings = Timings { draft_quiet_ms: 2_000, lull_ms: 90_000, cooldown_ms: 500, ..Timings::default() };
     want.budget.unprompted_per_hour = 3;
     want.budget.agent_turns = 6;
@@ -117,7 +116,7 @@ fn unknown_fields_and_wrong_types_of_a_room() {
             (
                 "  flor: { lull: 10s }\n",
                 &[
-                    "room.yaml:8:3: spec.flor: unknown field, expected one of surface, audience, members, owners, mode, mute, replicas, floor, gate, budget; did you mean floor?",
+                    "room.yaml:8:3: spec.flor: unknown field, expected one of surface, audience, members, mode, mute, replicas, floor, gate, budget, context; did you mean floor?",
                 ],
             ),
             ("  gate: { knd: Rules }\n", &["room.yaml:8:11: spec.gate.knd: unknown field, expected kind"]),
@@ -178,14 +177,6 @@ fn bounds_of_a_room() {
             ("  floor: { draftTimeout: 0s }\n", &["room.yaml:8:12: spec.floor.draftTimeout: is 0s, expected at least 1s"]),
             ("  mute: { reason: '' }\n", &["room.yaml:8:11: spec.mute.reason: has 0 characters, expected 1 to 500"]),
             ("  replicas: 2\n", &["room.yaml:8:3: spec.replicas: is 2, expected 0 (stopped) or 1"]),
-            ("  owners: []\n", &["room.yaml:8:3: spec.owners: has 0 entries, expected 1 to 32"]),
-            (
-                "  owners: [a, a, 5]\n",
-                &[
-                    "room.yaml:8:15: spec.owners[1]: \"a\" is listed twice",
-                    "room.yaml:8:18: spec.owners[2]: is the number 5, expected text, in quotes",
-                ],
-            ),
             (
                 "  budget: { unpromptedPerHour: 99, tokensPerDay: -1, costPerDay: 2.50 }\n",
                 &[
@@ -226,7 +217,7 @@ fn known_fields_without_effect_are_refused_by_name() {
             ("status: {}\n", &["room.yaml:8:1: status: take it out: it is written by Parlor, never read from a file"]),
         ],
     );
-    let every = "  projection: {}\n  tools: {}\n  context: {}\n  hibernateAfter: 1h\n  retention: {}\n  deletionPolicy: Retain\n  failMode: Silent\n  runtime: {}\n  reconciliationPaused: true\n";
+    let every = "  owners: [a]\n  projection: {}\n  tools: {}\n  context: { history: 1 }\n  hibernateAfter: 1h\n  retention: {}\n  deletionPolicy: Retain\n  failMode: Silent\n  runtime: {}\n  reconciliationPaused: true\n";
     let said = room_with(every);
     assert_eq!(said.lines().count(), every.lines().count(), "{said}");
     assert!(said.lines().all(|l| l.contains(": has no effect yet, take it out: ")), "{said}");
@@ -278,6 +269,7 @@ fn bad_personas_and_what_is_said() {
     table(
         persona_with,
         &[
+            ("  aliases: [5]\n", &["wren.yaml:7:13: spec.aliases[0]: is the number 5, expected text, in quotes"]),
             ("  aliases: [a, b, c, d, e, f, g, h, i]\n", &["wren.yaml:7:3: spec.aliases: has 9 entries, expected at most 8"]),
             (
                 "  models: { draft: { provider: openai } }\n",
