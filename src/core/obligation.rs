@@ -30,11 +30,15 @@ pub(crate) struct Obligation {
     pub(crate) age_from: Millis,
     pub(crate) drafts: u8,
     pub(crate) failures: u8,
-    /// How often its row came back refused.
+    /// How often its row came back refused for a reason that may stand.
     pub(crate) refusals: u8,
+    /// How often its row came back at all.
+    pub(crate) tries: u32,
     /// A person's line that seems to have answered it, and whether a draft has seen that.
     pub(crate) answered: Option<Line>,
     pub(crate) answer_seen: bool,
+    /// The answer is a guess that only a drafter can judge.
+    pub(crate) unsure: bool,
     /// Part of the backlog after a gap: one decision covers them all.
     pub(crate) backlog: bool,
     pub(crate) submission: Option<Box<Submission>>,
@@ -56,8 +60,10 @@ impl Obligation {
             drafts: 0,
             failures: 0,
             refusals: 0,
+            tries: 0,
             answered: None,
             answer_seen: false,
+            unsure: false,
             backlog: false,
             submission: None,
         }

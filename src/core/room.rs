@@ -52,7 +52,7 @@ pub struct Room {
     people: People,
     recent: VecDeque<(u64, By)>,
     /// Bursts that are owed, or wait for a gate.
-    active: Vec<Box<Burst>>,
+    active: Vec<Burst>,
     owed: Vec<Obligation>,
     floor: Floor,
     /// The text of a draft that was overtaken, for the next draft of the same obligations.
@@ -62,6 +62,8 @@ pub struct Room {
     /// Rows (reactions of decline and the like) whose outcome changes nothing.
     loose: VecDeque<String>,
     posts: VecDeque<Post>,
+    /// Keys of submissions that ended: one that is handed in again is known.
+    spent: VecDeque<String>,
     restraint: Restraint,
     /// Waits of people's first answers to room questions, newest last.
     first_answers: VecDeque<Millis>,
@@ -132,6 +134,7 @@ impl Room {
             held: Vec::new(),
             loose: VecDeque::new(),
             posts: VecDeque::new(),
+            spent: VecDeque::new(),
             restraint: Restraint::default(),
             first_answers: VecDeque::new(),
             watched: VecDeque::new(),
@@ -241,7 +244,7 @@ impl Room {
     }
 
     fn burst(&self, id: u64) -> Option<&Burst> {
-        self.active.iter().find(|b| b.id == id).map(|b| &**b)
+        self.active.iter().find(|b| b.id == id)
     }
 
     fn obligation(&self, id: ObligationId) -> Option<&Obligation> {

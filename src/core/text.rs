@@ -215,7 +215,6 @@ enum Word {
 const LONGEST_WORD: usize = 9;
 
 impl Word {
-    #[expect(clippy::too_many_lines, reason = "a table of words")]
     fn of(word: &str) -> Self {
         let mut buffer = [0u8; LONGEST_WORD];
         let Some(lower) = buffer.get_mut(..word.len()) else { return Self::Other };

@@ -40,7 +40,7 @@ impl Room {
                 wake.at(Some(self.turn_over_at(&ready.settles)));
                 wake.at(f.typing_at);
             }
-            Floor::Sending(_) => {}
+            Floor::Sending(s) => wake.at(Some(s.given_up)),
             Floor::Cooldown { until } => wake.at(Some(*until)),
         }
         wake.0

@@ -57,13 +57,14 @@ impl Ready {
 impl Room {
     pub(super) fn on_tick(&mut self, out: &mut Out) {
         self.restraint.check_ignored(self.now);
+        if !self.hushed() {
+            self.gate_what_is_due(out);
+        }
         self.expire(out);
+        self.catching_up = false;
         if self.hushed() {
-            self.catching_up = false;
             return;
         }
-        self.gate_what_is_due(out);
-        self.catching_up = false;
         for _ in 0..MAX_MOVES {
             if !self.move_floor(out) {
                 break;
@@ -98,6 +99,10 @@ impl Room {
             Floor::Drafting(_) => {
                 self.refresh_typing(out);
                 false
+            }
+            Floor::Sending(s) if s.given_up <= now => {
+                self.give_up_row(out);
+                true
             }
             Floor::Sending(_) | Floor::Cooldown { .. } => false,
         }
@@ -303,7 +308,7 @@ impl Room {
     /// A submission is owed; the same key twice is one.
     pub(super) fn on_submission(&mut self, s: Submission, out: &mut Out) {
         let same = |o: &Obligation| o.submission.as_ref().is_some_and(|x| x.key == s.key);
-        if self.owed.iter().any(same) || self.posts.iter().any(|p| p.row == s.key) {
+        if self.owed.iter().any(same) || self.spent.contains(&s.key) {
             return;
         }
         let mut o = Obligation::new(ObligationId { input: self.n, index: 0 }, ObligationKind::Task, self.now);

@@ -21,11 +21,22 @@ const WATCH_MS: Millis = 600_000;
 /// Bursts waiting for a gate; beyond it the oldest is judged silent. Each person has one at a time, and waits are below a minute.
 const MAX_ACTIVE: usize = 128;
 
+/// How sure it is that a line answers a burst.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// It replies to it or names its author.
+    Addressed,
+    /// A plain statement soon after it.
+    Soon,
+    /// A plain statement later.
+    Late,
+}
+
 impl Room {
     /// Judges the bursts whose turn looks over.
     pub(super) fn gate_what_is_due(&mut self, out: &mut Out) {
         let now = self.now;
-        let due = |b: &&Box<Burst>| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
+        let due = |b: &&Burst| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
         if !self.active.iter().any(|b| due(&b)) {
             return;
         }
@@ -89,7 +100,7 @@ impl Room {
 
     pub(super) fn gates_under_way(&self) -> Vec<Effect> {
         let persona = self.members.first().map_or_else(String::new, |p| self.persona_id(*p).to_owned());
-        let call = |b: &Box<Burst>| {
+        let call = |b: &Burst| {
             let lines: Vec<Line> = b.lines.iter().map(|l| l.line.clone()).collect();
             b.gate_call.map(|id| Effect { id, kind: EffectKind::Gate(GateCall { persona: persona.clone(), lines }) })
         };
@@ -121,7 +132,7 @@ impl Room {
     }
 
     pub(super) fn bound_active(&mut self, out: &mut Out) {
-        let waiting = |b: &&Box<Burst>| b.gate_due.is_some();
+        let waiting = |b: &&Burst| b.gate_due.is_some();
         if self.active.len() <= MAX_ACTIVE {
             return;
         }
@@ -141,24 +152,31 @@ impl Room {
             return;
         }
         let plain = !form.question() && !addressed.to.names && addressed.to.personas == 0 && item.links.is_empty();
-        let asks = |b: &Box<Burst>| b.who != who && (b.requests() || self.owed.iter().any(|o| o.burst == Some(b.id)));
+        let asks = |b: &Burst| b.who != who && (b.requests() || self.owed.iter().any(|o| o.burst == Some(b.id)));
         let asking = if plain { self.active.iter().filter(|b| asks(b)).count() } else { 0 };
         let mut answered = Vec::new();
         for b in self.active.iter().filter(|b| b.who != who) {
             let gap = (at - b.last_at).max(0);
             let strong = addressed.named.contains(&b.who) || item.links.iter().any(|l| b.holds(&l.id));
-            let weak = plain && gap <= PLAIN_ANSWER_MS && asking == 1 && asks(b);
+            let weak = plain && asking == 1 && asks(b);
             if gap <= ANSWER_MAX_MS && (strong || weak) {
-                answered.push((b.id, gap, strong));
+                let sure = if strong {
+                    Evidence::Addressed
+                } else if gap <= PLAIN_ANSWER_MS {
+                    Evidence::Soon
+                } else {
+                    Evidence::Late
+                };
+                answered.push((b.id, gap, sure));
             }
         }
         let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
-        for (id, gap, strong) in answered {
-            self.answered_by(id, gap, strong, &line, out);
+        for (id, gap, evidence) in answered {
+            self.answered_by(id, gap, evidence, &line, out);
         }
     }
 
-    fn answered_by(&mut self, burst: u64, gap: Millis, strong: bool, line: &Line, out: &mut Out) {
+    fn answered_by(&mut self, burst: u64, gap: Millis, evidence: Evidence, line: &Line, out: &mut Out) {
         let mut closes = Vec::new();
         let mut owed = false;
         let mut room_question = false;
@@ -166,13 +184,20 @@ impl Room {
             owed = true;
             let working = matches!(o.state, ObligationState::Drafting | ObligationState::Sending);
             match o.kind {
-                ObligationKind::Direct if strong || working => {
+                ObligationKind::Direct if evidence == Evidence::Addressed || working => {
                     o.answered.get_or_insert_with(|| line.clone());
                 }
                 ObligationKind::Direct | ObligationKind::Task => {}
+                _ if evidence == Evidence::Late => {
+                    // Too late to be sure, but a draft under way should see it before it is posted.
+                    if working && o.answered.is_none() {
+                        (o.answered, o.unsure) = (Some(line.clone()), true);
+                    }
+                }
                 ObligationKind::FollowUp | ObligationKind::RoomQuestion | ObligationKind::Opening => {
-                    room_question |= o.kind == ObligationKind::RoomQuestion && o.answered.is_none();
+                    room_question |= o.kind == ObligationKind::RoomQuestion && (o.answered.is_none() || o.unsure);
                     o.answered.get_or_insert_with(|| line.clone());
+                    o.unsure = false;
                     if o.is_open() {
                         closes.push(o.id);
                     }
@@ -183,7 +208,7 @@ impl Room {
             self.learn_wait(gap);
         }
         if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
-            if !owed && b.requests() && b.answered_early.is_none() {
+            if !owed && evidence != Evidence::Late && b.requests() && b.answered_early.is_none() {
                 b.answered_early = Some(gap);
             }
             if !closes.is_empty() {
@@ -234,6 +259,6 @@ impl Room {
 
     /// Whether agents have talked long enough for an agent's line to open nothing. The owner sees it once.
     pub(super) fn agents_have_talked_enough(&self, person: bool) -> bool {
-        !person && self.restraint.agent_run() > self.policy.budget.agent_turns
+        !person && self.restraint.agent_run() >= self.policy.budget.agent_turns
     }
 }

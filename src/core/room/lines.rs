@@ -105,7 +105,7 @@ impl Room {
             self.people
                 .seat(&item.author.id, AuthorKind::Own, |w| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w)))
         };
-        let mut burst = Box::new(Burst::new(self.n, who, None));
+        let mut burst = Burst::new(self.n, who, None);
         burst.push(Said { line: Line { seq: item.seq, platform_id: item.platform_id.clone() }, form: form(cut(&item.text)), to });
         (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
         let id = burst.id;
@@ -144,7 +144,7 @@ impl Room {
     }
 
     /// The author's last burst if the line joins it, else a new one. The burst is handed out of the room.
-    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said) -> Box<Burst> {
+    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said) -> Burst {
         if let Some(i) = self.active.iter().rposition(|b| b.who == who) {
             if self.active.get(i).is_some_and(|b| self.joins(b, at, said)) {
                 return self.active.remove(i);
@@ -152,9 +152,9 @@ impl Room {
         } else if let Some(b) = self.people.get_mut(who).and_then(|p| p.rest.take())
             && self.joins(&b, at, said)
         {
-            return b;
+            return *b;
         }
-        Box::new(Burst::new(self.n, who, silence))
+        Burst::new(self.n, who, silence)
     }
 
     fn joins(&self, b: &Burst, at: Millis, said: &Said) -> bool {
@@ -176,7 +176,7 @@ impl Room {
         let heard = b.heard;
         if personas != 0 {
             if self.agents_have_talked_enough(person) {
-                return self.record(out, What::Silent, Why::AgentTurns, About { burst: Some(id), ..About::default() });
+                return self.end_the_loop(id, out);
             }
             for persona in self.members.clone() {
                 if personas & 1 << persona.0 != 0 {
@@ -217,7 +217,7 @@ impl Room {
             && !newer
             && p.rest.as_ref().is_none_or(|r| r.id <= b.id)
         {
-            p.rest = Some(b);
+            p.rest = Some(Box::new(b));
         }
     }
 
@@ -230,11 +230,17 @@ impl Room {
         let addressed = self.address(item, found.as_deref().unwrap_or(&item.mentions), person);
         let (form, heard) = (form(text), self.now);
         let mut changed = false;
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
-            if let Some(l) = b.lines.iter_mut().find(|l| l.line.platform_id == item.platform_id) {
-                (l.form, l.to, changed) = (form, addressed.to, true);
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id)
+            && let Some(l) = b.lines.iter_mut().find(|l| l.line.platform_id == item.platform_id)
+        {
+            // What was settled stays so, unless the edit addresses a persona that it did not address before.
+            let adds = addressed.to.personas & !l.to.personas != 0;
+            (l.form, l.to) = (form, addressed.to);
+            changed = !b.settled || adds;
+            b.settled &= !adds;
+            if changed {
+                b.heard = b.heard.max(heard);
             }
-            b.heard = b.heard.max(heard);
         }
         if changed && takes_back(text, |w| self.names.is_persona(w)) {
             self.withdraw_burst(id, Why::NeverMind, out);
@@ -256,13 +262,25 @@ impl Room {
             }
             b.heard = b.heard.max(self.now);
         }
+        let who = self.burst(id).map(|b| b.who);
         if left == 0 {
             self.withdraw_burst(id, Why::AskerDeleted, out);
+            self.forget_burst(id, who);
         } else {
             self.close_unaddressed(id, out);
             self.classify(id, true, Why::AskerDeleted, out);
         }
         self.rest_if_done(id);
+    }
+
+    /// Nothing is left of the burst: a late edit of its line must not bring it back.
+    fn forget_burst(&mut self, id: u64, who: Option<Who>) {
+        self.active.retain(|b| b.id != id);
+        if let Some(p) = who.and_then(|w| self.people.get_mut(w))
+            && p.rest.as_ref().is_some_and(|b| b.id == id)
+        {
+            p.rest = None;
+        }
     }
 
     /// A direct obligation whose addressing line was deleted is owed no more.
@@ -286,10 +304,9 @@ impl Room {
         if !rest.as_ref()?.holds(platform_id) {
             return None;
         }
-        let mut b = rest.take()?;
+        let b = rest.take()?;
         let id = b.id;
-        b.settled = false;
-        self.active.push(b);
+        self.active.push(*b);
         Some(id)
     }
 

@@ -14,6 +14,8 @@ use crate::{
 const MAX_POSTS: usize = 50;
 /// Rows of unknown fate that are remembered; a person decides about each.
 const MAX_HELD: usize = 64;
+/// Every row ends by its expiry; this much later its outcome is overdue.
+pub(super) const OUTCOME_GRACE_MS: Millis = 120_000;
 /// A row that comes back refused this often is not tried again.
 const MAX_REFUSALS: u8 = 3;
 /// Room questions watched for a later answer, to learn the room's wait.
@@ -33,6 +35,8 @@ pub(super) struct Sending {
     pub(super) unprompted: bool,
     pub(super) withdrawing: bool,
     pub(super) since: Millis,
+    /// Without an outcome by then the row's fate counts as unknown.
+    pub(super) given_up: Millis,
 }
 
 /// An own post.
@@ -61,7 +65,7 @@ impl Room {
             }
             Outcome::Refused { reason } => self.refused(&sending, &reason, out),
             Outcome::Withdrawn => {
-                self.reopen(&sending.owed);
+                self.row_came_back(&sending.owed);
                 self.wait_again(&sending.owed);
                 self.record_row(What::Reopened, Why::RowWithdrawn, &sending, out);
                 if let Some(text) = sending.text {
@@ -92,13 +96,29 @@ impl Room {
         }
     }
 
+    /// The obligations of a row that came back unposted are open again; the next row has another key.
+    fn row_came_back(&mut self, ids: &[ObligationId]) {
+        self.reopen(ids);
+        for o in self.owed.iter_mut().filter(|o| ids.contains(&o.id)) {
+            o.tries += 1;
+        }
+    }
+
     fn record_row(&self, what: What, why: Why, s: &Sending, out: &mut Out) {
         let about = About { persona: Some(s.persona), obligations: s.owed.clone(), effect: s.row.parse().ok(), ..About::default() };
         self.record(out, what, why, about);
     }
 
+    /// No outcome came, though every row ends in one: the floor is freed, and a person decides about the row.
+    pub(super) fn give_up_row(&mut self, out: &mut Out) {
+        match std::mem::replace(&mut self.floor, Floor::Idle) {
+            Floor::Sending(s) => self.hold(*s, out),
+            other => self.floor = other,
+        }
+    }
+
     fn refused(&mut self, s: &Sending, reason: &str, out: &mut Out) {
-        self.reopen(&s.owed);
+        self.row_came_back(&s.owed);
         let why = match reason {
             "muted" => Why::Muted,
             "stopped" => Why::Stopped,
@@ -188,17 +208,17 @@ impl Room {
     }
 
     /// Lines that the asker added after the row went out are a burst of their own.
-    fn split_later_lines(&mut self, id: u64, cursor: u64) -> Option<Box<Burst>> {
+    fn split_later_lines(&mut self, id: u64, cursor: u64) -> Option<Burst> {
         let n = self.n;
         let b = self.active.iter_mut().find(|b| b.id == id)?;
         let at = b.lines.iter().position(|l| l.line.seq > cursor)?;
-        let mut later = Box::new(Burst::new(n, b.who, Some(0)));
+        let mut later = Burst::new(n, b.who, Some(0));
         later.lines = b.lines.split_off(at);
         (later.began_at, later.last_at, later.heard) = (b.last_at, b.last_at, b.heard);
         Some(later)
     }
 
-    fn follow_up_later_lines(&mut self, burst: Box<Burst>, persona: PersonaNo, out: &mut Out) {
+    fn follow_up_later_lines(&mut self, burst: Burst, persona: PersonaNo, out: &mut Out) {
         let (id, thanks) = (burst.id, burst.lines.iter().all(|l| l.form.bare_thanks()));
         let addressed = burst.why(1 << persona.0);
         let direct = burst.personas() & 1 << persona.0 != 0;
@@ -289,7 +309,7 @@ impl Room {
     pub(super) fn submit_task(&mut self, id: ObligationId, out: &mut Out) {
         let Some(o) = self.obligation(id) else { return };
         let (Some(s), Some(persona)) = (o.submission.clone(), o.persona) else { return };
-        let dedupe = if o.refusals == 0 { s.key.clone() } else { format!("{}#{}", s.key, o.refusals + 1) };
+        let dedupe = if o.tries == 0 { s.key.clone() } else { format!("{}#{}", s.key, o.tries + 1) };
         let words = Shingles::of(&s.text);
         self.record(out, What::Submitted, Why::Due, About::obligation(o));
         let row = Row {

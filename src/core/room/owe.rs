@@ -14,6 +14,9 @@ const MAX_DRAFTS: u8 = 6;
 /// A reaction is not worth more than this many rows in the outbox at once.
 const MAX_LOOSE: usize = 64;
 
+/// Ended submissions whose keys are remembered; a source hands one in again within moments or not at all.
+const MAX_SPENT: usize = 64;
+
 impl Room {
     /// A line addresses the persona.
     pub(super) fn owe_direct(&mut self, burst: u64, persona: PersonaNo, changed: Why, out: &mut Out) {
@@ -117,11 +120,11 @@ impl Room {
 
     /// Everything that a burst asked is taken back.
     pub(super) fn withdraw_burst(&mut self, burst: u64, why: Why, out: &mut Out) {
-        for id in self.owed.iter().filter(|o| o.burst == Some(burst)).map(|o| o.id).collect::<Vec<_>>() {
-            self.withdraw(id, why, out);
-        }
         if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
             (b.gate_due, b.gate_call, b.gated, b.settled) = (None, None, true, true);
+        }
+        for id in self.owed.iter().filter(|o| o.burst == Some(burst)).map(|o| o.id).collect::<Vec<_>>() {
+            self.withdraw(id, why, out);
         }
     }
 
@@ -140,6 +143,12 @@ impl Room {
         let Some(i) = self.owed.iter().position(|o| o.id == id) else { return };
         let o = self.owed.remove(i);
         self.tally.ended(what);
+        if let Some(s) = &o.submission {
+            if self.spent.len() == MAX_SPENT {
+                self.spent.pop_front();
+            }
+            self.spent.push_back(s.key.clone());
+        }
         self.record(out, what, why, About::obligation(&o));
         if let Some(burst) = o.burst {
             self.rest_if_done(burst);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Out, Room};
+use super::{About, Out, Room};
 use crate::{
     Millis, ObligationId, ObligationKind, What, Why,
     obligation::Obligation,
@@ -29,6 +29,8 @@ pub(super) struct Restraint {
     lull_used: bool,
     lines: VecDeque<Heard>,
     agent_run: u32,
+    /// The owner was told that agents have talked enough.
+    loop_told: bool,
     personas: Vec<Unprompted>,
 }
 
@@ -57,6 +59,7 @@ impl Restraint {
         self.last_line = Some(now);
         self.lull_used = false;
         self.agent_run = if person { 0 } else { self.agent_run + 1 };
+        self.loop_told &= !person;
         if self.lines.len() == SIDE_TALK_LINES {
             self.lines.pop_front();
         }
@@ -140,6 +143,15 @@ impl Restraint {
 }
 
 impl Room {
+    /// Agents have talked long enough without a person: silence, and one notice for the owner.
+    pub(super) fn end_the_loop(&mut self, burst: u64, out: &mut Out) {
+        let about = || About { burst: Some(burst), ..About::default() };
+        self.record(out, What::Silent, Why::AgentTurns, about());
+        if !std::mem::replace(&mut self.restraint.loop_told, true) {
+            self.record(out, What::Notice, Why::AgentTurns, about());
+        }
+    }
+
     /// The plain interval between unprompted posts: the hour shared out evenly.
     pub(super) fn unprompted_interval(&self) -> Millis {
         HOUR_MS / Millis::from(self.policy.budget.unprompted_per_hour.max(1))

@@ -47,7 +47,7 @@ impl Room {
         if self.now - flight.started > self.policy.timings.draft_max_age_ms {
             return self.draft_again(flight, &ready, Why::DraftTooOld, out);
         }
-        self.send(flight, ready, words.unwrap_or_default(), out);
+        self.send(&flight, ready, words.unwrap_or_default(), out);
     }
 
     /// A remark is for a quiet room: a line since it was begun drops it.
@@ -73,7 +73,7 @@ impl Room {
         for id in &ready.settles {
             let Some(o) = self.obligation(*id) else { continue };
             let Some(answer) = o.answered.clone() else { continue };
-            if o.kind == ObligationKind::Direct {
+            if o.kind == ObligationKind::Direct || o.unsure {
                 again |= !o.answer_seen && matches!(ready.act, DraftAct::Reply { .. });
                 continue;
             }
@@ -108,8 +108,8 @@ impl Room {
         }
     }
 
-    fn send(&mut self, flight: Flight, ready: Ready, words: Shingles, out: &mut Out) {
-        self.stop_typing(&flight, out);
+    fn send(&mut self, flight: &Flight, ready: Ready, words: Shingles, out: &mut Out) {
+        self.stop_typing(flight, out);
         self.reopen(&flight.owed);
         let first = ready.settles.iter().filter_map(|id| self.obligation(*id)).min_by_key(|o| (o.kind, o.id));
         let Some(first) = first else { return };
@@ -176,6 +176,7 @@ impl Room {
             unprompted: row.unprompted,
             withdrawing: false,
             since: self.now,
+            given_up: row.expires_at.max(self.now) + super::outbox::OUTCOME_GRACE_MS,
         }));
         out.push(EffectKind::Submit(row));
     }

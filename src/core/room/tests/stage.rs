@@ -7,7 +7,7 @@ use crate::*;
 pub(super) enum Talk {
     /// Replies with a text of its own for each draft, settling all.
     Reply,
-    /// Replies with this text, settling all.
+    /// Replies with this text, `{n}` being the number of the draft, settling all.
     Say(String),
     /// Replies to the first obligation only.
     FirstOnly,
@@ -38,6 +38,7 @@ pub(super) struct Stage {
     drafts: Vec<(Millis, EffectId, Draft)>,
     pub(super) asked: Vec<(Millis, Draft)>,
     pub(super) rows: Vec<Posted>,
+    pub(super) submitted: Vec<Row>,
     pub(super) waiting_rows: Vec<Row>,
     pub(super) withdrawn: Vec<String>,
     pub(super) records: Vec<(Millis, Decision)>,
@@ -67,6 +68,7 @@ impl Stage {
             drafts: Vec::new(),
             asked: Vec::new(),
             rows: Vec::new(),
+            submitted: Vec::new(),
             waiting_rows: Vec::new(),
             withdrawn: Vec::new(),
             records: Vec::new(),
@@ -144,8 +146,15 @@ impl Stage {
             }
             EffectKind::CancelDraft { draft } => self.drafts.retain(|(_, id, _)| *id != draft),
             EffectKind::Typing { .. } => {}
-            EffectKind::Submit(row) if self.post => self.posts_row(row),
-            EffectKind::Submit(row) => self.waiting_rows.push(row),
+            EffectKind::Submit(row) => {
+                self.submitted.push(row.clone());
+                // In Shadow the ledger settles a row as it is born.
+                if self.post || row.shadow {
+                    self.posts_row(row);
+                } else {
+                    self.waiting_rows.push(row);
+                }
+            }
             EffectKind::Withdraw { row } => self.withdrawn.push(row),
             EffectKind::Record(d) => self.records.push((self.now, d)),
         }
@@ -204,7 +213,7 @@ impl Stage {
                     ),
                 },
             ),
-            Talk::Say(text) => act(all, DraftAct::Reply { text }),
+            Talk::Say(text) => act(all, DraftAct::Reply { text: text.replace("{n}", &self.asked.len().to_string()) }),
             Talk::FirstOnly => act(all[..1].to_vec(), DraftAct::Reply { text: format!("Only the first one {id}, {}", d.owed[0].asker) }),
             Talk::Pass => act(all, DraftAct::Pass { reason: "nothing to add".into() }),
             Talk::React => act(all, DraftAct::React { emoji: "\u{1f44c}".into() }),
