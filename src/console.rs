@@ -7,18 +7,49 @@
 //! It must not write to the ledger by any other way, decide who may speak, load any asset from elsewhere, put text of people
 //! into a log line, or trust a name: who somebody is comes from a signed cookie or a token file, never from what they typed.
 
+mod assets;
+mod fault;
+mod feed;
+mod fold;
+mod guard;
 mod keys;
+mod limit;
+mod line;
+mod look;
+mod names;
+mod page;
+mod panel;
+mod program;
 mod reader;
+mod room;
+mod speak;
+mod visitors;
+mod words;
 
 pub use keys::{Caller, KeyError, Keys, OwnerLink};
 pub use reader::{Logged, ReadError, RoomFacts, RoomReader, Typist};
 
-use std::sync::Arc;
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
-use tokio::net::TcpListener;
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::{HeaderMap, StatusCode},
+    middleware,
+    routing::{get, post},
+    serve::ListenerExt,
+};
+use tokio::{net::TcpListener, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::Intake;
+
+/// The longest request: a line of 4,000 characters has at most 16,000 bytes, a form may write each as three, and the ids around
+/// it need little. A smaller bound would refuse long lines of scripts that take three bytes a character.
+const BODY_MAX: usize = 50 * 1024;
+
+/// What is under way at a stop is given this long; event streams end at once.
+const STOP: Duration = Duration::from_secs(3);
 
 /// What the console needs to run.
 pub struct Console {
@@ -43,9 +74,72 @@ pub enum ConsoleError {
     Serve(#[source] std::io::Error),
 }
 
-/// Serves the console on `listener` until `shutdown`, then ends every event stream, finishes what is under way (at most a few
-/// seconds) and returns.
+/// What every request may use.
+struct App {
+    reader: Arc<dyn RoomReader>,
+    intake: Arc<dyn Intake>,
+    keys: Keys,
+    owner: OwnerLink,
+    hosts: guard::Hosts,
+    names: names::Names,
+    limits: limit::Limits,
+    streams: Arc<feed::Streams>,
+    shutdown: CancellationToken,
+}
+
+impl App {
+    fn holder(&self, headers: &HeaderMap) -> visitors::Holder {
+        visitors::Holder::of(headers, &self.keys, self.reader.now())
+    }
+}
+
+/// Serves the console on `listener` until `shutdown`, then ends every event stream, gives what is under way a few seconds and
+/// returns. Requests are answered only under the names of this machine with the listener's own port.
 pub async fn serve(listener: TcpListener, console: Console, shutdown: CancellationToken) -> Result<(), ConsoleError> {
-    let _ = (listener.local_addr().map_err(ConsoleError::Address)?, console, shutdown);
-    Ok(())
+    let address = listener.local_addr().map_err(ConsoleError::Address)?;
+    let Console { reader, intake, keys, owner } = console;
+    let app = Arc::new(App {
+        reader,
+        intake,
+        keys,
+        owner,
+        hosts: guard::Hosts::of(address),
+        names: names::Names::default(),
+        limits: limit::Limits::default(),
+        streams: Arc::default(),
+        shutdown: shutdown.clone(),
+    });
+    // Events are small and must not wait for more to come.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection of the console could not be set to send at once");
+        }
+    });
+    let server = axum::serve(listener, routes(app)).with_graceful_shutdown(shutdown.clone().cancelled_owned());
+    let patience = async {
+        shutdown.cancelled().await;
+        sleep(STOP).await;
+    };
+    tokio::select! {
+        ended = server.into_future() => ended.map_err(ConsoleError::Serve),
+        () = patience => Ok(()),
+    }
+}
+
+fn routes(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(look::rooms))
+        .route("/owner", get(look::owner).post(look::become_owner))
+        .route("/rooms/{name}", get(look::room))
+        .route("/rooms/{name}/events", get(look::events))
+        .route("/rooms/{name}/enter", post(speak::enter))
+        .route("/rooms/{name}/lines", post(speak::say))
+        .route("/rooms/{name}/acts", post(speak::press))
+        .route("/rooms/{name}/typing", post(speak::typing))
+        .route("/api/rooms/{name}/lines", post(program::say))
+        .route("/assets/{name}", get(assets::serve))
+        .fallback(|| async { fault::Fault::new(StatusCode::NOT_FOUND, "There is no such page.").answer(false) })
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
 }

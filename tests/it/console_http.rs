@@ -1,0 +1,430 @@
+//! The console over HTTP, on the double of the rooms: who is heard, what is refused, and the stream of changes.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use parlor::console::{Console, Keys, OwnerLink, serve};
+use parlor_core::{AuthorKind, ItemKind, What, Why};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, header, redirect};
+use secrecy::ExposeSecret;
+use tokio::{net::TcpListener, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::support::rooms::{ROOM, Rooms};
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+struct Site {
+    rooms: Arc<Rooms>,
+    base: String,
+    owner: String,
+    dir: tempfile::TempDir,
+    http: Client,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Site {
+    async fn open() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let rooms = Rooms::new();
+        let dir = tempfile::tempdir().unwrap();
+        let owner = OwnerLink::fresh();
+        let path = owner.path();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let console = Console { reader: rooms.clone(), intake: rooms.clone(), keys: Keys::load(dir.path()).unwrap(), owner };
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(serve(listener, console, stop.clone()));
+        tasks.close();
+        let http = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE).build().unwrap();
+        Self { rooms, base, owner: path, dir, http, stop, tasks }
+    }
+
+    fn get(&self, path: &str) -> RequestBuilder {
+        self.http.get(format!("{}{path}", self.base))
+    }
+
+    /// A form of our own page.
+    fn post(&self, path: &str, form: &[(&str, &str)]) -> RequestBuilder {
+        self.http.post(format!("{}{path}", self.base)).header("sec-fetch-site", "same-origin").form(form)
+    }
+
+    /// Enters the room; gives the cookie.
+    async fn enter(&self, name: &str, cookie: &str) -> String {
+        let response = self.post("/rooms/kiln/enter", &[("name", name)]).header(header::COOKIE, cookie).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::SEE_OTHER, "{}", response.text().await.unwrap());
+        cookie_of(&response)
+    }
+
+    fn say(&self, cookie: &str, mark: &str, client_id: &str, text: &str) -> RequestBuilder {
+        let form = [("as", mark), ("client_id", client_id), ("text", text)];
+        self.post("/rooms/kiln/lines", &form).header(header::COOKIE, cookie).header(header::ACCEPT, "application/json")
+    }
+
+    async fn page(&self, cookie: &str) -> String {
+        let response = self.get("/rooms/kiln?as=1").header(header::COOKIE, cookie).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        response.text().await.unwrap()
+    }
+}
+
+fn cookie_of(response: &Response) -> String {
+    let set = response.headers().get(header::SET_COOKIE).expect("a cookie is set").to_str().unwrap();
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
+    set.split(';').next().unwrap().to_owned()
+}
+
+/// One server-sent event.
+#[derive(Debug)]
+struct Event {
+    id: String,
+    data: String,
+}
+
+/// Reads events until one satisfies, within the deadline; gives all that came.
+async fn events(response: Response, mut enough: impl FnMut(&Event) -> bool) -> Vec<Event> {
+    let mut body = response.bytes_stream();
+    let (mut text, mut got) = (String::new(), Vec::new());
+    let read = async {
+        while let Some(part) = body.next().await {
+            text.push_str(std::str::from_utf8(&part.unwrap()).unwrap());
+            while let Some((block, rest)) = text.clone().split_once("\n\n") {
+                text = rest.to_owned();
+                let field = |name: &str| {
+                    let lines = block.lines().filter_map(|l| l.strip_prefix(name)?.strip_prefix(": "));
+                    lines.collect::<Vec<_>>().join("\n")
+                };
+                let event = Event { id: field("id"), data: field("data") };
+                let done = enough(&event);
+                got.push(event);
+                if done {
+                    return;
+                }
+            }
+        }
+    };
+    timeout(DEADLINE, read).await.expect("the events came in time");
+    got
+}
+
+fn count(events: &[Event], piece: &str) -> usize {
+    events.iter().map(|e| e.data.matches(piece).count()).sum()
+}
+
+#[tokio::test]
+async fn a_foreign_name_for_this_machine_is_refused_before_anything_else() {
+    let site = Site::open().await;
+    for path in ["/", "/rooms/kiln", "/assets/x.js", "/rooms/kiln/events?after=0.0"] {
+        let response = site.get(path).header(header::HOST, "evil.example").send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::MISDIRECTED_REQUEST, "{path}");
+        assert!(response.headers().contains_key(header::CONTENT_SECURITY_POLICY), "refusals carry the headers too");
+    }
+    assert_eq!(site.get("/").send().await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_another_sites_page_sends_changes_nothing() {
+    let site = Site::open().await;
+    let cookie = site.enter("Ada", "").await;
+    let form = [("as", "1"), ("client_id", "a"), ("text", "hello")];
+    let cases: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("origin", "http://evil.example")],
+        &[("origin", "http://127.0.0.1:1")],
+        &[("sec-fetch-site", "cross-site"), ("origin", "null")],
+        &[("sec-fetch-site", "same-site"), ("origin", "http://localhost:1")],
+    ];
+    for path in ["/rooms/kiln/lines", "/rooms/kiln/acts", "/rooms/kiln/enter", "/rooms/kiln/typing", "/owner"] {
+        for case in cases {
+            let mut request = site.http.post(format!("{}{path}", site.base)).header(header::COOKIE, &cookie).form(&form);
+            for (name, value) in case {
+                request = request.header(*name, *value);
+            }
+            assert_eq!(request.send().await.unwrap().status(), StatusCode::FORBIDDEN, "{path} {case:?}");
+        }
+    }
+    let drawn = site.get("/rooms/kiln/events?after=0.0").header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors");
+    assert_eq!(drawn.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert!(site.rooms.items().is_empty());
+    assert_eq!(site.say(&cookie, "1", "a", "hello").send().await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn text_of_people_is_never_markup_on_the_page_or_in_the_stream() {
+    let site = Site::open().await;
+    let cookie = site.enter("Ada", "").await;
+    let evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'";
+    site.say(&cookie, "1", "a", evil).send().await.unwrap().error_for_status().unwrap();
+    site.rooms.change(ItemKind::Reaction, "x", "<u>Eve</u>", 1, "<b>");
+    site.rooms.say(AuthorKind::Human, "y", "<i>Mal</i>", "</script><script>x", Some(1));
+    let page = site.page(&cookie).await;
+    let stream = site.get("/rooms/kiln/events?as=1&after=0.0").header(header::COOKIE, &cookie).send().await.unwrap();
+    let sent = events(stream, |e| e.data.contains("l3")).await;
+    for text in [page, sent.iter().map(|e| e.data.as_str()).collect()] {
+        assert!(text.contains("&lt;script&gt;alert(1)"), "the text itself is there");
+        for tag in ["<script>", "<img", "<u>", "<b>\"", "<i>Mal"] {
+            assert!(!text.contains(tag), "{tag}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_forbids_what_is_not_ours() {
+    let site = Site::open().await;
+    let page = site.get("/rooms/kiln").send().await.unwrap();
+    let header = |name: &str| page.headers().get(name).map(|v| v.to_str().unwrap().to_owned()).unwrap_or_default();
+    assert!(header("content-security-policy").starts_with("default-src 'none'"));
+    assert_eq!(header("x-content-type-options"), "nosniff");
+    assert_eq!(header("referrer-policy"), "no-referrer");
+    assert_eq!(header("cache-control"), "no-store");
+    let html = page.text().await.unwrap();
+    for inline in ["<style", " style=", "onclick", "javascript:", "http://", "https://"] {
+        assert!(!html.contains(inline), "{inline}");
+    }
+    let assets: Vec<&str> = html.split(['"']).filter(|part| part.starts_with("/assets/")).collect();
+    assert_eq!(assets.len(), 3, "{assets:?}");
+    for path in assets {
+        let asset = site.get(path).send().await.unwrap();
+        assert_eq!(asset.status(), StatusCode::OK);
+        assert!(asset.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
+        let text = asset.text().await.unwrap();
+        assert!(!text.contains("https://") && !text.contains("url(") && !text.contains("innerHTML"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn names_are_unique_and_no_personas_and_a_browser_holds_several_people() {
+    let site = Site::open().await;
+    let ada = site.enter("Ada", "").await;
+    for (name, status) in [
+        (" aDA ", StatusCode::CONFLICT),
+        ("Wren", StatusCode::CONFLICT),
+        ("owner", StatusCode::CONFLICT),
+        ("", StatusCode::UNPROCESSABLE_ENTITY),
+    ] {
+        let response = site.post("/rooms/kiln/enter", &[("name", name)]).send().await.unwrap();
+        assert_eq!(response.status(), status, "{name:?}");
+        assert!(!response.headers().contains_key(header::SET_COOKIE));
+    }
+    let both = site.enter("Ben", &ada).await;
+    site.say(&both, "1", "a", "I am Ada").send().await.unwrap().error_for_status().unwrap();
+    site.say(&both, "2", "a", "I am Ben").send().await.unwrap().error_for_status().unwrap();
+    assert_eq!(site.say(&both, "3", "a", "I am nobody").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(site.say(&both, "owner", "a", "I am the owner").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    let tampered = format!("{}x", both);
+    assert_eq!(site.say(&tampered, "1", "b", "hello").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    let said: Vec<_> = site.rooms.items().into_iter().map(|i| (i.author.name, i.text)).collect();
+    assert_eq!(said, [("Ada".into(), "I am Ada".into()), ("Ben".to_owned(), "I am Ben".to_owned())]);
+    let ids: std::collections::BTreeSet<_> = site.rooms.items().into_iter().map(|i| i.author.id).collect();
+    assert_eq!(ids.len(), 2);
+    let chooser = site.get("/rooms/kiln").header(header::COOKIE, &both).send().await.unwrap().text().await.unwrap();
+    assert!(chooser.contains("Go on as") && chooser.contains("?as=2"));
+}
+
+#[tokio::test]
+async fn the_owners_link_makes_one_owner_and_looking_at_it_does_not_use_it_up() {
+    let site = Site::open().await;
+    for _ in 0..3 {
+        let looked = site.get(&site.owner).send().await.unwrap();
+        assert_eq!(looked.status(), StatusCode::OK);
+        assert!(!looked.headers().contains_key(header::SET_COOKIE));
+    }
+    let token = site.owner.split_once('=').unwrap().1;
+    let wrong = site.post("/owner", &[("token", "wrong")]).send().await.unwrap();
+    assert_eq!(wrong.status(), StatusCode::FORBIDDEN);
+    let right = site.post("/owner", &[("token", token)]).send().await.unwrap();
+    assert_eq!(right.status(), StatusCode::SEE_OTHER);
+    let cookie = cookie_of(&right);
+    assert!(!cookie.contains(token));
+    assert_eq!(site.post("/owner", &[("token", token)]).send().await.unwrap().status(), StatusCode::FORBIDDEN, "used");
+    site.say(&cookie, "owner", "a", "hear me").send().await.unwrap().error_for_status().unwrap();
+    let item = site.rooms.items().pop().unwrap();
+    assert_eq!((item.author.id.as_str(), item.author.kind), ("owner", AuthorKind::Owner));
+}
+
+#[tokio::test]
+async fn programs_speak_with_a_token_and_browsers_cannot() {
+    let site = Site::open().await;
+    let token = |file| Keys::read_token(site.dir.path(), file).unwrap().expose_secret().to_owned();
+    let (local, owner) = (token(Keys::LOCAL), token(Keys::OWNER));
+    let send = |token: &str, speaker: &str, client_id: &str| {
+        let line = serde_json::json!({"as": speaker, "text": "hello", "client_id": client_id});
+        site.http.post(format!("{}/api/rooms/kiln/lines", site.base)).bearer_auth(token).json(&line)
+    };
+    assert_eq!(send("", "Eve", "a").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(send("wrong", "Eve", "a").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(send(&local, "owner", "a").send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert_eq!(send(&local, "Wren", "a").send().await.unwrap().status(), StatusCode::CONFLICT);
+    let browser = send(&local, "Eve", "a").header(header::ORIGIN, site.base.as_str());
+    assert_eq!(browser.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    assert!(site.rooms.items().is_empty());
+    let first: serde_json::Value = send(&local, "Eve", "a").send().await.unwrap().json().await.unwrap();
+    let again: serde_json::Value = send(&local, "eve", "a").send().await.unwrap().json().await.unwrap();
+    assert_eq!(first, again, "one client id of one person is one line");
+    assert_eq!(first["seq"], 1);
+    assert_eq!(send(&owner, "owner", "b").send().await.unwrap().status(), StatusCode::OK);
+    let taken = site.post("/rooms/kiln/enter", &[("name", "Eve")]).send().await.unwrap();
+    assert_eq!(taken.status(), StatusCode::CONFLICT, "the name on the command line is taken for pages too");
+}
+
+#[tokio::test]
+async fn a_stream_that_dropped_goes_on_after_the_last_event_with_nothing_lost_or_doubled() {
+    let site = Site::open().await;
+    for n in 1..=3 {
+        site.rooms.say(AuthorKind::Human, "a", "Ada", &format!("line {n}"), None);
+    }
+    site.rooms.decide(What::Silent, Why::NotAsking, None, &[1]);
+    let stream = site.get("/rooms/kiln/events?after=1.0").send().await.unwrap();
+    let first = events(stream, |e| e.id == "3.1").await;
+    assert_eq!((count(&first, "id=\\\"l1\\\""), count(&first, "id=\\\"l2\\\""), count(&first, "id=\\\"l3\\\"")), (0, 1, 1));
+    assert_eq!(count(&first, "id=\\\"d1\\\""), 1);
+    // The drop: two lines, an edit and a decision happen meanwhile.
+    site.rooms.say(AuthorKind::Human, "a", "Ada", "line 4", None);
+    site.rooms.change(ItemKind::Edit, "a", "Ada", 2, "line 2, better");
+    site.rooms.say(AuthorKind::Own, "wren", "Wren", "line 6", Some(2));
+    site.rooms.decide(What::Settled, Why::RowPosted, Some("wren"), &[2]);
+    let stream = site.get("/rooms/kiln/events?after=1.0").header("last-event-id", "3.1").send().await.unwrap();
+    let mut live = false;
+    let second = events(stream, |e| {
+        if e.id == "6.2" && !live {
+            live = true;
+            site.rooms.say(AuthorKind::Human, "b", "Ben", "line 7", None);
+        }
+        e.id == "7.2"
+    })
+    .await;
+    for (piece, times) in [("l1", 0), ("l3", 0), ("l4", 1), ("l2", 1), ("l6", 1), ("l7", 1), ("d1", 0), ("d2", 1)] {
+        assert_eq!(count(&second, &format!("id=\\\"{piece}\\\"")), times, "{piece}");
+    }
+    assert!(second.iter().any(|e| e.data.contains("line 2, better")));
+}
+
+#[tokio::test]
+async fn a_long_absence_is_caught_up_in_parts() {
+    let site = Site::open().await;
+    for n in 1..=450 {
+        site.rooms.say(AuthorKind::Human, "a", "Ada", &format!("line {n}"), None);
+    }
+    let stream = site.get("/rooms/kiln/events?after=0.0").send().await.unwrap();
+    let sent = events(stream, |e| e.id == "450.0").await;
+    for n in [1, 200, 201, 450] {
+        assert_eq!(count(&sent, &format!("id=\\\"l{n}\\\"")), 1, "{n}");
+    }
+    assert!(sent.len() >= 3, "{} events", sent.len());
+}
+
+#[tokio::test]
+async fn without_its_database_nothing_is_lost_or_doubled() {
+    let site = Site::open().await;
+    let cookie = site.enter("Ada", "").await;
+    site.say(&cookie, "1", "first", "before").send().await.unwrap().error_for_status().unwrap();
+    let stream = site.get("/rooms/kiln/events?as=1&after=1.0").header(header::COOKIE, &cookie).send().await.unwrap();
+    site.rooms.lose_database(true);
+    let refused = site.say(&cookie, "1", "second", "during <the> outage").send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers().contains_key(header::RETRY_AFTER));
+    let told: serde_json::Value = refused.json().await.unwrap();
+    assert_eq!(told["again"], true);
+    // Without the script the text comes back in its box under the same client id.
+    let form = [("as", "1"), ("client_id", "second"), ("text", "during <the> outage")];
+    let plain = site.post("/rooms/kiln/lines", &form).header(header::COOKIE, &cookie).send().await.unwrap();
+    assert_eq!(plain.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let html = plain.text().await.unwrap();
+    assert!(html.contains("during &lt;the&gt; outage") && html.contains("value=\"second\""));
+    assert_eq!(site.get("/rooms/kiln?as=1").header(header::COOKIE, &cookie).send().await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    let mut back = false;
+    let sent = events(stream, |e| {
+        if e.data.contains("The database is not reachable") && !back {
+            back = true;
+            site.rooms.lose_database(false);
+            site.rooms.say(AuthorKind::Human, "b", "Ben", "after", None);
+        }
+        e.id.starts_with("2.")
+    })
+    .await;
+    assert!(back, "the stream says that the database is away");
+    assert_eq!(count(&sent, "id=\\\"l2\\\""), 1);
+    for _ in 0..2 {
+        site.say(&cookie, "1", "second", "during <the> outage").send().await.unwrap().error_for_status().unwrap();
+    }
+    let said: Vec<_> = site.rooms.items().into_iter().map(|i| i.text).collect();
+    assert_eq!(said, ["before", "after", "during <the> outage"]);
+}
+
+#[tokio::test]
+async fn lines_are_changed_by_their_authors_only() {
+    let site = Site::open().await;
+    let (ada, ben) = (site.enter("Ada", "").await, site.enter("Ben", "").await);
+    site.say(&ada, "1", "a", "seventy").send().await.unwrap().error_for_status().unwrap();
+    let edit = |cookie: &str, client_id: &str| {
+        let form = [("as", "1"), ("client_id", client_id), ("text", "seventeen"), ("edit_of", "m1")];
+        site.post("/rooms/kiln/lines", &form).header(header::COOKIE, cookie).header(header::ACCEPT, "application/json")
+    };
+    assert_eq!(edit(&ben, "b").send().await.unwrap().status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(edit(&ada, "b").send().await.unwrap().status(), StatusCode::OK);
+    let act = |cookie: &str, name: &str, value: &str| {
+        let form = [("as", "1"), ("client_id", value), ("of", "m1"), (name, value)];
+        site.post("/rooms/kiln/acts", &form).header(header::COOKIE, cookie)
+    };
+    assert_eq!(act(&ben, "delete", "1").send().await.unwrap().status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let reacted = site.post("/rooms/kiln/acts", &[("as", "1"), ("client_id", "r"), ("of", "m1"), ("react", "👍")]);
+    assert_eq!(reacted.header(header::COOKIE, &ben).send().await.unwrap().status(), StatusCode::SEE_OTHER);
+    let page = site.page(&ada).await;
+    assert!(page.contains("seventeen") && !page.contains(">seventy<") && page.contains("edited") && page.contains("title=\"Ben\""));
+    assert_eq!(act(&ada, "delete", "1").send().await.unwrap().status(), StatusCode::SEE_OTHER);
+    let page = site.page(&ada).await;
+    assert!(page.contains("This line was deleted.") && !page.contains("seventeen"));
+}
+
+#[tokio::test]
+async fn too_much_too_fast_and_too_many_are_bounded() {
+    let site = Site::open().await;
+    let cookie = site.enter("Ada", "").await;
+    let long = "ツ".repeat(4_000);
+    assert_eq!(site.say(&cookie, "1", "long", &long).send().await.unwrap().status(), StatusCode::OK, "4,000 characters of any script");
+    let longer = format!("{long}ツ");
+    assert_eq!(site.say(&cookie, "1", "longer", &longer).send().await.unwrap().status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let huge = "x".repeat(60_000);
+    assert_eq!(site.say(&cookie, "1", "huge", &huge).send().await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let mut limited = 0;
+    for n in 0..40 {
+        let status = site.say(&cookie, "1", &format!("n{n}"), "hi").send().await.unwrap().status();
+        limited += usize::from(status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(limited > 5, "{limited}");
+    let mut open = Vec::new();
+    for _ in 0..6 {
+        open.push(site.get("/rooms/kiln/events?as=1&after=0.0").header(header::COOKIE, &cookie).send().await.unwrap());
+    }
+    assert!(open.iter().all(|r| r.status() == StatusCode::OK));
+    let more = site.get("/rooms/kiln/events?as=1&after=0.0").header(header::COOKIE, &cookie).send().await.unwrap();
+    assert_eq!(more.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn typing_is_told_and_shown_to_others_only() {
+    let site = Site::open().await;
+    let cookie = site.enter("Ada", "").await;
+    let told = site.post("/rooms/kiln/typing", &[("as", "1")]).header(header::COOKIE, &cookie).send().await.unwrap();
+    assert_eq!(told.status(), StatusCode::NO_CONTENT);
+    assert_eq!(site.rooms.who_types().len(), 1);
+    assert!(!site.page(&cookie).await.contains("is typing"), "not to oneself");
+    let other = site.get("/rooms/kiln").send().await.unwrap().text().await.unwrap();
+    assert!(other.contains("Ada is typing"));
+    site.rooms.set_typing(&["wren"]);
+    assert!(site.page(&cookie).await.contains("Wren is typing"));
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_streams_and_the_server() {
+    let site = Site::open().await;
+    let stream = site.get("/rooms/kiln/events?after=0.0").send().await.unwrap();
+    let mut body = stream.bytes_stream();
+    assert!(body.next().await.is_some());
+    site.stop.cancel();
+    timeout(DEADLINE, async { while body.next().await.is_some_and(|part| part.is_ok()) {} }).await.expect("the stream ends");
+    timeout(DEADLINE, site.tasks.wait()).await.expect("the server ends");
+    assert!(site.get("/").send().await.is_err());
+    assert_eq!(ROOM, "kiln");
+}
