@@ -27,8 +27,10 @@ impl Asset {
     }
 }
 
-pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", include_str!("assets/room.js")));
-pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::new("css", "text/css; charset=utf-8", include_str!("assets/parlor.css")));
+pub(super) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", include_str!("assets/room.js")));
+pub(super) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("css", "text/css; charset=utf-8", include_str!("assets/parlor.css")));
 pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("assets/icon.svg")));
 
 /// Serves one of the three.

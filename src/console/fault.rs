@@ -66,9 +66,11 @@ pub(super) fn wants_json(headers: &HeaderMap) -> bool {
 impl From<ReadError> for Fault {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Unavailable => {
-                Self::again(StatusCode::SERVICE_UNAVAILABLE, "The database cannot be reached now. Nothing is lost; try again in a moment.", 1)
-            }
+            ReadError::Unavailable => Self::again(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database cannot be reached now. Nothing is lost; try again in a moment.",
+                1,
+            ),
             ReadError::Broken(reason) => {
                 tracing::error!(%reason, "the console could not make sense of what it read from the ledger");
                 Self::broken()

@@ -61,7 +61,11 @@ impl Streams {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = open.get(who).copied().unwrap_or(0);
         if open.values().sum::<usize>() >= STREAMS_MAX || mine >= STREAMS_EACH {
-            return Err(Fault::again(StatusCode::SERVICE_UNAVAILABLE, "Too many pages are open. Close some; this one goes on by itself.", 5));
+            return Err(Fault::again(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many pages are open. Close some; this one goes on by itself.",
+                5,
+            ));
         }
         open.insert(who.to_owned(), mine + 1);
         Ok(Place { streams: Arc::clone(self), who: who.to_owned() })

@@ -60,10 +60,12 @@ fn first(item: &Item) -> Line {
 }
 
 fn change(line: &mut Line, item: &Item) {
+    // What was deleted stays deleted, whatever order a platform tells it in.
+    if line.deleted {
+        return;
+    }
     match item.kind {
         ItemKind::Message | ItemKind::System => {}
-        // What was deleted stays deleted, whatever order a platform tells it in.
-        ItemKind::Edit if line.deleted => {}
         ItemKind::Edit => {
             line.text.clone_from(&item.text);
             line.edited = true;
@@ -73,7 +75,6 @@ fn change(line: &mut Line, item: &Item) {
             line.reactions.clear();
             line.deleted = true;
         }
-        ItemKind::Reaction if line.deleted => {}
         ItemKind::Reaction => {
             let who = (item.author.id.clone(), item.author.name.clone());
             match line.reactions.iter_mut().find(|(emoji, _)| *emoji == item.text) {

@@ -107,7 +107,9 @@ fn refuse(hosts: &Hosts, request: &Request) -> Option<Fault> {
         _ if program => headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site"),
         _ => !from_our_page(headers, host),
     };
-    refused.then(|| Fault::new(StatusCode::FORBIDDEN, "This request came from another site's page, so it was refused. Use the console's own page."))
+    refused.then(|| {
+        Fault::new(StatusCode::FORBIDDEN, "This request came from another site's page, so it was refused. Use the console's own page.")
+    })
 }
 
 #[cfg(test)]
@@ -128,7 +130,9 @@ mod tests {
         for good in ["127.0.0.1:7080", "localhost:7080", "LOCALHOST:7080", "[::1]:7080"] {
             assert!(hosts.check(&headers(&[("host", good)])).is_some(), "{good}");
         }
-        for bad in ["evil.example:7080", "127.0.0.1", "127.0.0.1:80", "localhost:7081", "127.0.0.1.evil.example:7080", "", "localhost:7080@evil"] {
+        for bad in
+            ["evil.example:7080", "127.0.0.1", "127.0.0.1:80", "localhost:7081", "127.0.0.1.evil.example:7080", "", "localhost:7080@evil"]
+        {
             assert!(hosts.check(&headers(&[("host", bad)])).is_none(), "{bad}");
         }
         assert!(hosts.check(&headers(&[])).is_none());

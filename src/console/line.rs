@@ -124,8 +124,9 @@ fn acts(frame: &Frame, line: &Line, own: bool) -> Markup {
                     a.do data-reply href=(frame.href(&format!("&reply={}#composer", line.seq))) { "Reply" }
                     @if own {
                         a.do data-edit href=(frame.href(&format!("&edit={}#composer", line.seq))) { "Edit" }
-                        button.do.danger name="delete" value="1" { "Delete" }
                     }
+                    // The owner may take anything off the room, and change nothing in it.
+                    @if own || *frame.viewer == Viewer::Owner { button.do.danger name="delete" value="1" { "Delete" } }
                 }
             }
         }

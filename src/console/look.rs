@@ -68,7 +68,12 @@ pub(super) async fn room(State(app): State<Arc<App>>, Path(name): Path<String>, 
 }
 
 /// What changes in a room after what the page shows.
-pub(super) async fn events(State(app): State<Arc<App>>, Path(name): Path<String>, Query(ask): Query<Resume>, headers: HeaderMap) -> Response {
+pub(super) async fn events(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(ask): Query<Resume>,
+    headers: HeaderMap,
+) -> Response {
     let Some(after) = After::of(&headers, ask.after.as_deref()) else {
         return Fault::new(StatusCode::BAD_REQUEST, "The address does not say after what; reload the page.").answer(true);
     };

@@ -16,8 +16,27 @@ pub(super) const NAME_MAX: usize = 40;
 
 /// Names that would speak for the room, its owner or everybody in it.
 const RESERVED: &[&str] = &[
-    "room", "owner", "operator", "everyone", "everybody", "anyone", "all", "here", "channel", "system", "admin", "administrator",
-    "moderator", "mod", "parlor", "console", "bot", "persona", "nobody", "you", "me",
+    "room",
+    "owner",
+    "operator",
+    "everyone",
+    "everybody",
+    "anyone",
+    "all",
+    "here",
+    "channel",
+    "system",
+    "admin",
+    "administrator",
+    "moderator",
+    "mod",
+    "parlor",
+    "console",
+    "bot",
+    "persona",
+    "nobody",
+    "you",
+    "me",
 ];
 
 /// A name that keeps its holder's place for this long after they were last seen, if they never spoke in the room.
@@ -81,7 +100,8 @@ pub(super) fn allowed(typed: &str, members: &[Member]) -> Result<String, NameErr
 
 /// What two names have in common when people would take one for the other.
 pub(super) fn key(name: &str) -> String {
-    let mut key: String = name.chars().filter(|&c| !is_space(c) && !is_hidden(c) && !is_mark(c)).flat_map(char::to_lowercase).map(plain).collect();
+    let mut key: String =
+        name.chars().filter(|&c| !is_space(c) && !is_hidden(c) && !is_mark(c)).flat_map(char::to_lowercase).map(plain).collect();
     // Trailing full stops and the like are not seen as part of a name.
     key.truncate(key.trim_end_matches(['.', '!', '?', ':', ',', ';', '\'', '-', '_']).len());
     key

@@ -106,7 +106,7 @@ pub(super) fn decision(frame: &Frame, logged: &Logged, called: &Called) -> Marku
             details {
                 summary {
                     span.why {
-                        @if let Some(persona) = &d.persona { b dir="auto" { (called.name(persona)) } " " }
+                        @if let Some(persona) = &d.persona { b dir="auto" { (called.name(persona)) } " · " }
                         (d.what.meaning()) " " span.because { (d.why.meaning()) }
                     }
                     (clock(logged.at))

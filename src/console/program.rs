@@ -72,6 +72,9 @@ async fn try_say(app: &App, room: String, headers: &HeaderMap, line: Result<Json
 fn caller(app: &App, headers: &HeaderMap) -> Result<Caller, Fault> {
     let presented = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(|v| v.strip_prefix("Bearer "));
     presented.and_then(|token| app.keys.caller(token)).ok_or_else(|| {
-        Fault::new(StatusCode::UNAUTHORIZED, "A token is needed: the state folder of `parlor dev` holds it in a file that only its user can read.")
+        Fault::new(
+            StatusCode::UNAUTHORIZED,
+            "A token is needed: the state folder of `parlor dev` holds it in a file that only its user can read.",
+        )
     })
 }

@@ -69,7 +69,14 @@ struct Scene {
 }
 
 /// Reads a room and makes its page. None: there is no such room.
-pub(super) async fn show(app: &App, room: &str, viewer: &Viewer, holder: &Holder, ask: &Ask, kept: Kept) -> Result<Option<Html<String>>, ReadError> {
+pub(super) async fn show(
+    app: &App,
+    room: &str,
+    viewer: &Viewer,
+    holder: &Holder,
+    ask: &Ask,
+    kept: Kept,
+) -> Result<Option<Html<String>>, ReadError> {
     let Some(facts) = app.reader.room(room).await? else { return Ok(None) };
     let scene = read(app, facts, viewer, ask).await?;
     let name = &scene.facts.name;
@@ -193,11 +200,11 @@ fn bar(scene: &Scene, viewer: &Viewer, holder: &Holder) -> Markup {
             p.members { span.sr { "Personas: " } @for m in &scene.facts.policy.members { span.member dir="auto" { (m.name) } } }
             p.you {
                 @match viewer.name() {
-                    Some(who) => { "You are " b dir="auto" { (who) } }
+                    Some(who) => { span.say { "You are " } b dir="auto" { (who) } }
                     None => { "You are watching" }
                 }
                 @if *viewer != Viewer::Watcher && holder.people.len() < PEOPLE_MAX {
-                    " " a.button href={ "/rooms/" (name) "?as=new" } target="_blank" rel="noopener" { "Join as another person" span.sr { " (opens a new tab)" } }
+                    " " a.button href={ "/rooms/" (name) "?as=new" } target="_blank" rel="noopener" { "Join" span.long { " as another person" } span.sr { " (opens a new tab)" } }
                 }
             }
         }

@@ -217,7 +217,12 @@ pub(super) async fn entered(app: &App, room: &str, viewer: &Viewer) -> Result<()
 
 /// The text as it is stored: line ends of one kind, no other control characters, no space at its end.
 pub(super) fn text(typed: &str) -> Result<String, Fault> {
-    let text: String = typed.replace("\r\n", "\n").chars().map(|c| if c == '\r' { '\n' } else { c }).filter(|&c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let text: String = typed
+        .replace("\r\n", "\n")
+        .chars()
+        .map(|c| if c == '\r' { '\n' } else { c })
+        .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect();
     let text = text.trim_end();
     if text.trim_start().is_empty() {
         return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "There is nothing to send: the line is empty."));

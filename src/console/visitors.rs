@@ -45,10 +45,7 @@ pub(super) enum Viewer {
     /// Nobody yet: may read.
     Watcher,
     /// The n-th person of the browser, from 1.
-    Person {
-        n: usize,
-        visitor: Visitor,
-    },
+    Person { n: usize, visitor: Visitor },
     /// The owner.
     Owner,
 }

@@ -58,7 +58,11 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
     let until = view.until.map_or(Clock::None, Clock::Until);
     if view.muted {
         let now = if view.obligations.is_empty() { "Muted".to_owned() } else { format!("Muted; {} open", view.obligations.len()) };
-        return say(now, "The room keeps listening and recording, and says nothing. After the unmute it decides once about what came meanwhile.", Clock::None);
+        return say(
+            now,
+            "The room keeps listening and recording, and says nothing. After the unmute it decides once about what came meanwhile.",
+            Clock::None,
+        );
     }
     match view.waiting_for {
         WaitingFor::Nothing => idle(view, persona),
@@ -70,7 +74,7 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
         WaitingFor::TurnEnd => match view.phase {
             Phase::Validating => say(
                 format!("Draft ready; posts when {asker}'s turn looks over"),
-                "A finished sentence needs a short quiet, an open one a longer quiet. If more comes, the draft is written again.",
+                "A finished sentence needs a short quiet, an open one a longer. If more comes, the draft is written again.",
                 until,
             ),
             Phase::Idle | Phase::Waiting | Phase::Drafting | Phase::Sending | Phase::Cooldown => say(
@@ -79,7 +83,9 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
                 until,
             ),
         },
-        WaitingFor::Typing => say(format!("{asker} is typing"), "Whoever is typing has not finished, so nothing is posted over them.", until),
+        WaitingFor::Typing => {
+            say(format!("{asker} is typing"), "Whoever is typing has not finished, so nothing is posted over them.", until)
+        }
         WaitingFor::People => say(
             "People have their time first".to_owned(),
             "The question was for the room. A persona answers only if no person did in the time that this room usually needs.",
@@ -95,10 +101,24 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
             "The line names nobody. It is judged once, when its author's turn looks over, whether it is for a persona.",
             until,
         ),
-        WaitingFor::Model => say(format!("{persona} is writing a draft"), "The model answers in its own time. Lines that come meanwhile are taken into account.", Clock::Since(view.since)),
-        WaitingFor::Platform => say(format!("Posting what {persona} wrote"), "The line counts as said when it is seen in the room.", Clock::Since(view.since)),
-        WaitingFor::Cooldown => say("A short pause after a post".to_owned(), "Nobody talks without a breath. What is owed meanwhile waits for the end of the pause.", until),
-        WaitingFor::Retry => say("The draft failed; the next try".to_owned(), "The model could not be used. It is tried again three times, each after a longer wait.", until),
+        WaitingFor::Model => say(
+            format!("{persona} is writing a draft"),
+            "The model answers in its own time. Lines that come meanwhile are taken into account.",
+            Clock::Since(view.since),
+        ),
+        WaitingFor::Platform => {
+            say(format!("Posting what {persona} wrote"), "The line counts as said when it is seen in the room.", Clock::Since(view.since))
+        }
+        WaitingFor::Cooldown => say(
+            "A short pause after a post".to_owned(),
+            "Nobody talks without a breath. What is owed meanwhile waits for the end of the pause.",
+            until,
+        ),
+        WaitingFor::Retry => say(
+            "The draft failed; the next try".to_owned(),
+            "The model could not be used. It is tried again three times, each after a longer wait.",
+            until,
+        ),
         WaitingFor::Unmute => say(
             "Stopped: listening only".to_owned(),
             "The room is muted or stopped. It keeps listening and recording, and decides once about what came when it may speak again.",
@@ -109,10 +129,18 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
 
 fn idle(view: &View, persona: &str) -> Floor {
     match view.phase {
-        Phase::Idle | Phase::Waiting => say("Listening; nothing is owed".to_owned(), "Name a persona to ask it something, or ask the room.", Clock::None),
-        Phase::Drafting | Phase::Validating => say(format!("{persona} has a draft"), "It is checked against what happened meanwhile.", Clock::Since(view.since)),
-        Phase::Sending => say(format!("Posting what {persona} wrote"), "The line counts as said when it is seen in the room.", Clock::Since(view.since)),
-        Phase::Cooldown => say("A short pause after a post".to_owned(), "Nobody talks without a breath.", view.until.map_or(Clock::None, Clock::Until)),
+        Phase::Idle | Phase::Waiting => {
+            say("Listening; nothing is owed".to_owned(), "Name a persona to ask it something, or ask the room.", Clock::None)
+        }
+        Phase::Drafting | Phase::Validating => {
+            say(format!("{persona} has a draft"), "It is checked against what happened meanwhile.", Clock::Since(view.since))
+        }
+        Phase::Sending => {
+            say(format!("Posting what {persona} wrote"), "The line counts as said when it is seen in the room.", Clock::Since(view.since))
+        }
+        Phase::Cooldown => {
+            say("A short pause after a post".to_owned(), "Nobody talks without a breath.", view.until.map_or(Clock::None, Clock::Until))
+        }
     }
 }
 
@@ -126,7 +154,8 @@ fn asker(view: &View) -> Option<&str> {
     let mine = |o: &&ObligationView| view.persona.is_none() || o.persona.is_none() || o.persona == view.persona;
     let open = |o: &&ObligationView| o.state == ObligationState::Open;
     let all = || view.obligations.iter();
-    all().find(busy)
+    all()
+        .find(busy)
         .or_else(|| all().filter(open).filter(mine).min_by_key(|o| o.ripe_at))
         .or_else(|| all().filter(open).min_by_key(|o| o.ripe_at))
         .map(|o| o.asker.as_str())

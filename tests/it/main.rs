@@ -7,5 +7,8 @@ mod broker_kit;
 mod broker_models;
 mod broker_stub;
 mod ledger_items;
+mod console_browser;
+mod console_http;
+mod console_looks;
 mod support;
 mod tidy;

@@ -14,8 +14,9 @@
   // ---- Pieces of the page
 
   let follow = false;
+  let pinned = true;
   const atEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
-  const toEnd = () => { scroll.scrollTop = scroll.scrollHeight; newer.hidden = true; };
+  const toEnd = () => { scroll.scrollTop = scroll.scrollHeight; newer.hidden = true; pinned = true; };
 
   function put(pieces) {
     const stay = atEnd();
@@ -143,8 +144,10 @@
 
   // ---- Reading
 
-  if (!location.hash || !byId(location.hash.slice(1))?.matches("li")) toEnd();
-  scroll.addEventListener("scroll", () => { if (atEnd()) newer.hidden = true; }, { passive: true });
+  if (byId(location.hash.slice(1))?.matches("li")) pinned = false; else toEnd();
+  scroll.addEventListener("scroll", () => { pinned = atEnd(); if (pinned) newer.hidden = true; }, { passive: true });
+  // When the message box grows, or a phone's keyboard comes, the newest line stays in sight.
+  new ResizeObserver(() => { if (pinned) toEnd(); }).observe(scroll);
   newer.addEventListener("click", () => { toEnd(); scroll.focus(); });
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;

@@ -14,21 +14,24 @@ use parlor::{
     console::{Logged, ReadError, RoomFacts, RoomReader, Typist},
     ports::{Heard, HeardKind, Intake, IntakeError, Posted},
 };
-use parlor_core::{Author, AuthorKind, Decision, Item, ItemKind, Link, Member, Millis, Policy, Seen, View, What, Why};
+use parlor_core::{
+    Author, AuthorKind, Decision, Item, ItemKind, Line, Link, Member, Millis, ObligationId, ObligationKind, ObligationState,
+    ObligationView, Phase, Policy, Seen, View, WaitingFor, What, Why,
+};
 use tokio::sync::watch;
 
 /// The room that every double has.
-pub const ROOM: &str = "kiln";
+pub(crate) const ROOM: &str = "kiln";
 
 /// The double.
-pub struct Rooms {
+pub(crate) struct Rooms {
     state: Mutex<State>,
     gone: AtomicBool,
     /// Ahead of the real clock by this much, ms.
     ahead: AtomicI64,
     changes: watch::Sender<u64>,
     /// Posts that reached the intake, stored or not: client ids.
-    pub tried: Mutex<Vec<String>>,
+    pub(crate) tried: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -42,7 +45,7 @@ struct State {
 }
 
 impl Rooms {
-    pub fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
             gone: AtomicBool::new(false),
@@ -53,35 +56,65 @@ impl Rooms {
     }
 
     /// Takes the database away, or brings it back.
-    pub fn lose_database(&self, gone: bool) {
+    pub(crate) fn lose_database(&self, gone: bool) {
         self.gone.store(gone, Ordering::SeqCst);
         self.ring();
     }
 
-    pub fn turn_clock(&self, by_ms: Millis) {
+    pub(crate) fn turn_clock(&self, by_ms: Millis) {
         self.ahead.fetch_add(by_ms, Ordering::SeqCst);
     }
 
-    pub fn set_view(&self, view: Option<View>) {
+    pub(crate) fn set_view(&self, view: Option<View>) {
         self.state.lock().unwrap().view = view;
         self.ring();
     }
 
-    pub fn set_typing(&self, who: &[&str]) {
+    /// A floor that waits for this much longer, with one thing owed to the asker of line 1.
+    pub(crate) fn floor_at(&self, phase: Phase, waiting_for: WaitingFor, left_ms: Millis, asker: &str) -> View {
+        let now = self.now();
+        let owed = ObligationView {
+            id: ObligationId { input: 4, index: 0 },
+            kind: ObligationKind::Direct,
+            state: ObligationState::Open,
+            persona: Some("wren".into()),
+            asker: asker.into(),
+            lines: vec![Line { seq: 1, platform_id: "m1".into() }],
+            ripe_at: now + left_ms,
+            drafts: 0,
+            answered: false,
+        };
+        View {
+            now,
+            phase,
+            since: now,
+            until: Some(now + left_ms),
+            waiting_for,
+            persona: Some("wren".into()),
+            effect: None,
+            obligations: vec![owed],
+            muted: false,
+            shadow: false,
+            room_wait_ms: 100_000,
+            cursor: 1,
+        }
+    }
+
+    pub(crate) fn set_typing(&self, who: &[&str]) {
         let until = self.now() + 8_000;
         self.state.lock().unwrap().typing = who.iter().map(|who| Typist { who: (*who).to_owned(), until }).collect();
         self.ring();
     }
 
-    pub fn who_types(&self) -> Vec<String> {
+    pub(crate) fn who_types(&self) -> Vec<String> {
         self.state.lock().unwrap().typing.iter().map(|t| t.who.clone()).collect()
     }
 
-    pub fn items(&self) -> Vec<Item> {
+    pub(crate) fn items(&self) -> Vec<Item> {
         self.state.lock().unwrap().items.clone()
     }
 
-    pub fn decide(&self, what: What, why: Why, persona: Option<&str>, lines: &[u64]) -> u64 {
+    pub(crate) fn decide(&self, what: What, why: Why, persona: Option<&str>, lines: &[u64]) -> u64 {
         let at = self.now();
         let mut state = self.state.lock().unwrap();
         let n = state.decisions.len() as u64 + 1;
@@ -94,11 +127,11 @@ impl Rooms {
     }
 
     /// Says something as somebody; gives its seq.
-    pub fn say(&self, kind: AuthorKind, id: &str, name: &str, text: &str, reply_to: Option<u64>) -> u64 {
+    pub(crate) fn say(&self, kind: AuthorKind, id: &str, name: &str, text: &str, reply_to: Option<u64>) -> u64 {
         self.say_at(self.now(), kind, id, name, text, reply_to)
     }
 
-    pub fn say_at(&self, at: Millis, kind: AuthorKind, id: &str, name: &str, text: &str, reply_to: Option<u64>) -> u64 {
+    pub(crate) fn say_at(&self, at: Millis, kind: AuthorKind, id: &str, name: &str, text: &str, reply_to: Option<u64>) -> u64 {
         let author = Author { id: id.into(), name: name.into(), kind };
         let links = reply_to.map(|seq| Link { id: format!("m{seq}"), author: None }).into_iter().collect();
         let seq = self.store(at, author, ItemKind::Message, None, text, links);
@@ -107,7 +140,7 @@ impl Rooms {
     }
 
     /// Edits, deletes or reacts as somebody.
-    pub fn change(&self, kind: ItemKind, id: &str, name: &str, of: u64, text: &str) {
+    pub(crate) fn change(&self, kind: ItemKind, id: &str, name: &str, of: u64, text: &str) {
         let author = Author { id: id.into(), name: name.into(), kind: AuthorKind::Human };
         self.store(self.now(), author, kind, Some(format!("m{of}")), text, vec![]);
         self.ring();
@@ -126,10 +159,7 @@ impl Rooms {
         self.changes.send_modify(|n| *n += 1);
     }
 
-    fn read<T: Send + 'static>(&self, room: &str, of: impl FnOnce(&State) -> T) -> BoxFuture<'static, Result<T, ReadError>>
-    where
-        T: Default,
-    {
+    fn read<T: Default + Send + 'static>(&self, room: &str, of: impl FnOnce(&State) -> T) -> BoxFuture<'static, Result<T, ReadError>> {
         if self.gone.load(Ordering::SeqCst) {
             return Box::pin(ready(Err(ReadError::Unavailable)));
         }
@@ -232,11 +262,8 @@ impl Rooms {
         if let Some(posted) = self.state.lock().unwrap().by_client.get(&key) {
             return Ok(posted.clone());
         }
-        let author = Author {
-            id: event.author.clone(),
-            name: event.name,
-            kind: if event.owner { AuthorKind::Owner } else { AuthorKind::Human },
-        };
+        let author =
+            Author { id: event.author.clone(), name: event.name, kind: if event.owner { AuthorKind::Owner } else { AuthorKind::Human } };
         let items = self.items();
         let find = |of: &str| items.iter().find(|i| i.kind == ItemKind::Message && i.platform_id == of);
         let own = |of: &str| match find(of) {
@@ -255,9 +282,7 @@ impl Rooms {
                 own(&of)?;
                 (ItemKind::Delete, Some(of), String::new(), vec![])
             }
-            HeardKind::Reaction { of, emoji, on } => {
-                (if on { ItemKind::Reaction } else { ItemKind::Unreaction }, Some(of), emoji, vec![])
-            }
+            HeardKind::Reaction { of, emoji, on } => (if on { ItemKind::Reaction } else { ItemKind::Unreaction }, Some(of), emoji, vec![]),
         };
         let seq = self.store(self.now(), author, kind, of.clone(), &text, links);
         let posted = Posted { seq, platform_id: of.unwrap_or_else(|| format!("m{seq}")) };
