@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
+mod broker_books;
 mod broker_budget;
 mod broker_kit;
 mod broker_models;
