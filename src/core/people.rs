@@ -22,8 +22,6 @@ pub(crate) struct Person {
     pub(crate) kind: AuthorKind,
     /// Platform time of the last line; none yet if only named.
     pub(crate) last_at: Option<Millis>,
-    /// When we heard the last line.
-    pub(crate) last_heard: Option<Millis>,
     /// When typing was last seen, unless a line came since.
     pub(crate) typing: Option<Millis>,
     /// Typing of theirs was ever seen: the surface reports it.
@@ -88,7 +86,6 @@ impl People {
             id: id.to_owned(),
             kind,
             last_at: None,
-            last_heard: None,
             typing: None,
             types: false,
             spoken_to: Vec::new(),
@@ -117,12 +114,11 @@ impl People {
     }
 
     /// Notes a line of somebody.
-    pub(crate) fn spoke(&mut self, who: Who, at: Millis, heard: Millis, kind: AuthorKind) {
+    pub(crate) fn spoke(&mut self, who: Who, at: Millis, kind: AuthorKind) {
         let Some(p) = self.seats.get_mut(usize::from(who.0)) else { return };
         let counted = p.kind.is_person() && p.last_at.is_some();
         p.kind = kind;
         p.last_at = Some(p.last_at.map_or(at, |l| l.max(at)));
-        p.last_heard = Some(heard);
         p.typing = None;
         self.humans = self.humans - u32::from(counted) + u32::from(kind.is_person());
     }

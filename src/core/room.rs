@@ -36,6 +36,8 @@ pub const SNAPSHOT_FORMAT: u32 = 1;
 /// Lines whose author is remembered, to tell whom a bare reply link is for. A reply goes back further than this in under 1 %
 /// of links of the archives; such a link counts as one to somebody else.
 const MAX_RECENT: usize = 256;
+/// Closed bursts that are kept for their authors' edits and further lines.
+const MAX_RESTING: usize = 64;
 /// Personas that were ever members; the roster only grows, so that its numbers stay true.
 const MAX_ROSTER: usize = 64;
 
@@ -53,6 +55,8 @@ pub struct Room {
     recent: VecDeque<(u64, By)>,
     /// Bursts that are owed, or wait for a gate.
     active: Vec<Burst>,
+    /// Closed bursts that an edit, a delete or a join may still find, oldest first: whose, and which.
+    resting: VecDeque<(Who, u64)>,
     owed: Vec<Obligation>,
     floor: Floor,
     /// The text of a draft that was overtaken, for the next draft of the same obligations.
@@ -128,6 +132,7 @@ impl Room {
             people: People::default(),
             recent: VecDeque::new(),
             active: Vec::new(),
+            resting: VecDeque::new(),
             owed: Vec::new(),
             floor: Floor::Idle,
             overtaken: None,

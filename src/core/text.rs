@@ -133,15 +133,40 @@ pub(crate) fn is_common_word(word: &str) -> bool {
         || matches!(word.to_ascii_lowercase().as_str(), "a" | "an" | "the" | "may" | "mark" | "rose" | "hope" | "grace" | "bill" | "art")
 }
 
+/// Classes of bytes: between words, of an ASCII word, of a character beyond ASCII.
+const GAP: u8 = 0;
+const LETTER: u8 = 1;
+const WIDE: u8 = 2;
+const CLASS: [u8; 256] = {
+    let mut class = [GAP; 256];
+    let mut c = 0;
+    while c < 256 {
+        class[c] = if c >= 0x80 {
+            WIDE
+        } else if (c as u8).is_ascii_alphanumeric() || c as u8 == b'_' {
+            LETTER
+        } else {
+            GAP
+        };
+        c += 1;
+    }
+    class
+};
+
 /// What stands before the next word, the word, and the rest.
 pub(crate) fn next_word(text: &str) -> (&str, &str, &str) {
-    let word_byte = |c: u8| c.is_ascii_alphanumeric() || c == b'_' || c >= 0x80;
+    let class = |c: &u8| CLASS.get(usize::from(*c)).copied().unwrap_or(WIDE);
     let bytes = text.as_bytes();
-    let start = bytes.iter().position(|c| word_byte(*c)).unwrap_or(bytes.len());
+    let start = bytes.iter().position(|c| class(c) != GAP).unwrap_or(bytes.len());
     let (gap, from) = text.split_at(start);
-    let len = from.as_bytes().iter().position(|c| !word_byte(*c)).unwrap_or(from.len());
-    let (run, tail) = from.split_at(len);
-    if run.is_ascii() {
+    let mut seen = 0;
+    let end = from.as_bytes().iter().position(|c| {
+        let class = class(c);
+        seen |= class;
+        class == GAP
+    });
+    let (run, tail) = from.split_at(end.unwrap_or(from.len()));
+    if seen & WIDE == 0 {
         return (gap, run, tail);
     }
     // Letters of other scripts are words, their punctuation is not.

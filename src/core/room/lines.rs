@@ -1,6 +1,6 @@
 //! Items: lines, edits, deletes and reactions, and the bursts they make.
 
-use super::{About, By, MAX_RECENT, Out, Room};
+use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room};
 use crate::{
     AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
     burst::{Burst, Said},
@@ -17,7 +17,7 @@ const BACKLOG_AGE_MS: Millis = 20_000;
 
 impl Room {
     pub(super) fn on_item(&mut self, item: Item, out: &mut Out) {
-        if item.seq <= self.cursor && item.seq != 0 {
+        if item.seq <= self.cursor {
             return;
         }
         self.cursor = self.cursor.max(item.seq);
@@ -67,7 +67,7 @@ impl Room {
             self.note_answers(who, &item, form, &addressed, at, out);
         }
         let taken_back = person && self.owes_to(who) && takes_back(text, |w| self.names.is_persona(w));
-        self.people.spoke(who, at, heard, item.author.kind);
+        self.people.spoke(who, at, item.author.kind);
         self.remember(&item.platform_id, By::Person(who));
         self.note_line(who, &addressed, person, at);
         let said = Said { line: Line { seq: item.seq, platform_id: item.platform_id }, form, to: addressed.to };
@@ -217,7 +217,14 @@ impl Room {
             && !newer
             && p.rest.as_ref().is_none_or(|r| r.id <= b.id)
         {
+            let key = (b.who, b.id);
             p.rest = Some(Box::new(b));
+            self.resting.push_back(key);
+        }
+        if self.resting.len() > MAX_RESTING
+            && let Some((who, id)) = self.resting.pop_front()
+        {
+            self.forget_burst(id, Some(who));
         }
     }
 
@@ -265,6 +272,7 @@ impl Room {
         let who = self.burst(id).map(|b| b.who);
         if left == 0 {
             self.withdraw_burst(id, Why::AskerDeleted, out);
+            self.rest_if_done(id);
             self.forget_burst(id, who);
         } else {
             self.close_unaddressed(id, out);
@@ -275,7 +283,6 @@ impl Room {
 
     /// Nothing is left of the burst: a late edit of its line must not bring it back.
     fn forget_burst(&mut self, id: u64, who: Option<Who>) {
-        self.active.retain(|b| b.id != id);
         if let Some(p) = who.and_then(|w| self.people.get_mut(w))
             && p.rest.as_ref().is_some_and(|b| b.id == id)
         {
