@@ -137,6 +137,7 @@ pub(crate) fn is_common_word(word: &str) -> bool {
 const GAP: u8 = 0;
 const LETTER: u8 = 1;
 const WIDE: u8 = 2;
+#[expect(clippy::indexing_slicing, reason = "the index is below the length, and this runs at compile time")]
 const CLASS: [u8; 256] = {
     let mut class = [GAP; 256];
     let mut c = 0;
