@@ -165,6 +165,7 @@ impl Room {
     /// latest one seen. Nothing here panics or fails; what does not fit is recorded and ignored.
     pub fn step(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         self.n += 1;
+        let before = self.now;
         self.now = self.now.max(now);
         let mut out = Out { input: self.n, effects: Vec::new() };
         match input {
@@ -177,7 +178,7 @@ impl Room {
             Input::DraftFailed(failed) => self.on_draft_failed(failed, &mut out),
             Input::Outbox(result) => self.on_outbox(result, &mut out),
             Input::Submission(submission) => self.on_submission(submission, &mut out),
-            Input::Resumed => self.catching_up = true,
+            Input::Resumed => self.resume(before),
             Input::Tick => self.on_tick(&mut out),
         }
         out.effects

@@ -1,7 +1,7 @@
 //! A new policy: mute, stop, mode and members take effect at once, from outside the agent.
 
 use super::{About, Out, Room, floor::Floor};
-use crate::{ObligationId, Policy, What, Why};
+use crate::{Millis, ObligationId, Policy, What, Why};
 
 impl Room {
     pub(super) fn on_policy(&mut self, policy: Policy, out: &mut Out) {
@@ -47,6 +47,23 @@ impl Room {
             self.rest_if_done(id);
         }
         self.record(out, What::Hushed, why, About::default());
+    }
+
+    /// The shell listens again after a gap since `before`, in which nothing aged. What was under way goes on.
+    pub(super) fn resume(&mut self, before: Millis) {
+        self.catching_up = true;
+        if before == 0 {
+            return;
+        }
+        let gap = self.now - before;
+        for o in &mut self.owed {
+            o.age_from += gap;
+        }
+        match &mut self.floor {
+            Floor::Drafting(f) | Floor::Validating(f, _) => f.started += gap,
+            Floor::Sending(s) => s.given_up += gap,
+            Floor::Idle | Floor::Cooldown { .. } => {}
+        }
     }
 
     /// The hushed time does not age a question, and all that is open is a backlog: one decision, at most one post.

@@ -35,7 +35,9 @@ impl Room {
     }
 
     pub(super) fn on_typing(&mut self, author: &str) {
-        let Some(who) = self.people.find(author) else { return };
+        let (active, owed) = (&self.active, &self.owed);
+        let busy = |w: Who| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w));
+        let who = self.people.seat(author, AuthorKind::Human, busy);
         let now = self.now;
         if let Some(p) = self.people.get_mut(who) {
             p.typing = Some(now);

@@ -101,6 +101,15 @@ fn typing_counts_as_not_quiet_and_shortens_the_rest() {
 }
 
 #[test]
+fn a_newcomer_who_was_seen_typing_is_answered_soon_among_others_too() {
+    let mut s = lively();
+    s.input(Input::Typing { author: "ada".into() });
+    s.says("ada", "hi wren");
+    s.run_for(4_100);
+    assert_eq!(s.posts().len(), 1);
+}
+
+#[test]
 fn the_everyone_mention_opens_a_room_question_that_people_have_time_for() {
     let mut s = lively();
     s.says("ada", "@everyone who took the long tongs?");

@@ -97,6 +97,22 @@ fn a_backlog_takes_one_decision_and_at_most_one_post() {
 }
 
 #[test]
+fn a_gap_ages_nothing_and_the_draft_under_way_goes_on() {
+    let mut s = asked();
+    s.draft_ms = 20_000;
+    s.run_for(3_000);
+    assert_eq!(s.asked.len(), 1);
+    s.now += 3_600_000;
+    s.input(Input::Resumed);
+    s.input(Input::Tick);
+    assert_eq!(s.room.pending().len(), 1, "neither timed out nor declined");
+    assert_eq!(s.room.tally().declined, 0);
+    s.run_for(60_000);
+    assert_eq!(s.posts().len(), 1);
+    assert_eq!(s.asked.len(), 1);
+}
+
+#[test]
 fn in_shadow_every_row_is_shadow() {
     let mut p = Policy::new(vec![member("wren", "Wren")]);
     p.mode = Mode::Shadow;
