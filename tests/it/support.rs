@@ -1,6 +1,6 @@
 //! Servers and doubles that the tests start.
 
-pub(crate) mod postgres;
 pub(crate) mod browser;
+pub(crate) mod postgres;
 pub(crate) mod rooms;
 pub(crate) mod site;
