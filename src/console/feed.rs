@@ -37,6 +37,8 @@ use super::{
 const STREAMS_MAX: usize = 128;
 /// Streams of one person; a reload may overlap with the page before it.
 const STREAMS_EACH: usize = 6;
+/// Streams of all who only watch, since nothing tells them apart.
+const STREAMS_WATCHING: usize = 32;
 /// Items or decisions of one event.
 const BATCH: u32 = 200;
 /// A beat tells the page that the line still stands; the page gives up after two that are missing.
@@ -57,10 +59,12 @@ pub(super) struct Place {
 }
 
 impl Streams {
+    /// Takes a place for somebody; `who` is empty for those who only watch.
     pub(super) fn open(self: &Arc<Self>, who: &str) -> Result<Place, Fault> {
+        let most = if who.is_empty() { STREAMS_WATCHING } else { STREAMS_EACH };
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = open.get(who).copied().unwrap_or(0);
-        if open.values().sum::<usize>() >= STREAMS_MAX || mine >= STREAMS_EACH {
+        if open.values().sum::<usize>() >= STREAMS_MAX || mine >= most {
             return Err(Fault::again(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many pages are open. Close some; this one goes on by itself.",
@@ -344,6 +348,7 @@ mod tests {
         assert!(streams.open("ada").is_err());
         let others: Vec<_> = (0..STREAMS_MAX - STREAMS_EACH).map(|n| streams.open(&n.to_string()).unwrap()).collect();
         assert!(streams.open("late").is_err());
+        assert!(streams.open("").is_err());
         drop(mine);
         assert!(streams.open("late").is_ok());
         drop(others);

@@ -209,6 +209,12 @@ async fn the_owner_opens_the_link_and_presses_the_button() {
     browser.write("mind the glaze").await;
     browser.until_text("#log .own .badge", "owner").await;
     assert_eq!(site.rooms.items()[0].author.kind, AuthorKind::Owner);
+    // The owner may take anybody's line off the room, and edit none but their own.
+    site.rooms.say(AuthorKind::Human, "b", "Ben", "buy my pots", None);
+    browser.find("#l2 summary").await.send_keys(&Key::Enter.to_string()).await.unwrap();
+    browser.until_true("no edit", "return !document.querySelector('#l2 [data-edit]')").await;
+    browser.find("#l2 .danger").await.click().await.unwrap();
+    browser.until_text("#l2 .text", "This line was deleted.").await;
     assert_clean(&browser).await;
     browser.close().await;
 }

@@ -279,7 +279,9 @@ impl Rooms {
                 (ItemKind::Edit, Some(of), text, vec![])
             }
             HeardKind::Delete { of } => {
-                own(&of)?;
+                if !event.owner {
+                    own(&of)?;
+                }
                 (ItemKind::Delete, Some(of), String::new(), vec![])
             }
             HeardKind::Reaction { of, emoji, on } => (if on { ItemKind::Reaction } else { ItemKind::Unreaction }, Some(of), emoji, vec![]),
