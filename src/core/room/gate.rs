@@ -145,20 +145,19 @@ impl Room {
     }
 
     /// Whether a person's line answers what others asked: it replies to it, names its author, or is a plain statement soon
-    /// after the only question in the room.
+    /// after the only burst that is open.
     pub(super) fn note_answers(&mut self, who: Who, item: &Item, form: Form, addressed: &Addressed, at: Millis, out: &mut Out) {
         self.learn_from_watched(who, item, addressed, at);
         if self.active.is_empty() {
             return;
         }
         let plain = !form.question() && !addressed.to.names && addressed.to.personas == 0 && item.links.is_empty();
-        let asks = |b: &Burst| b.who != who && (b.requests() || self.owed.iter().any(|o| o.burst == Some(b.id)));
-        let asking = if plain { self.active.iter().filter(|b| asks(b)).count() } else { 0 };
+        let open = if plain { self.active.iter().filter(|b| b.who != who).count() } else { 0 };
         let mut answered = Vec::new();
         for b in self.active.iter().filter(|b| b.who != who) {
             let gap = (at - b.last_at).max(0);
             let strong = addressed.named.contains(&b.who) || item.links.iter().any(|l| b.holds(&l.id));
-            let weak = plain && asking == 1 && asks(b);
+            let weak = plain && open == 1 && (b.requests() || self.owed.iter().any(|o| o.burst == Some(b.id)));
             if gap <= ANSWER_MAX_MS && (strong || weak) {
                 let sure = if strong {
                     Evidence::Addressed
