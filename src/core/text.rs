@@ -59,13 +59,13 @@ pub(crate) fn form(text: &str) -> Form {
     let mut rest = body;
     loop {
         let (gap, word, tail) = next_word(rest);
-        if gap.contains(['?', '\u{ff1f}']) {
+        let single = gap == " ";
+        if !single && gap.contains(['?', '\u{ff1f}']) {
             form.set(Form::QUESTION, true);
         }
         if word.is_empty() {
             break;
         }
-        let single = gap == " ";
         if is_url(word, tail) {
             rest = skip_url(tail);
             (prev2, prev) = (Word::Other, Word::Other);
@@ -79,12 +79,12 @@ pub(crate) fn form(text: &str) -> Form {
                 form.set(Form::QUESTION, true);
             }
         }
-        form.set(Form::REQUEST, w.requests_alone() || pair_requests(prev2, prev, gap, w));
-        form.set(Form::THANKS, w.thanks_alone() || single && pair_thanks(prev, w));
-        (prev2, prev) = match gap {
-            " " | "'" | "\u{2019}" => (prev, w),
-            _ => (Word::Other, w),
-        };
+        if w != Word::Other {
+            form.set(Form::REQUEST, w.requests_alone() || pair_requests(prev2, prev, gap, w));
+            form.set(Form::THANKS, w.thanks_alone() || single && pair_thanks(prev, w));
+        }
+        prev2 = if single || is_apostrophe(gap) { prev } else { Word::Other };
+        prev = w;
         rest = tail;
     }
     form
@@ -242,11 +242,14 @@ const LONGEST_WORD: usize = 9;
 
 impl Word {
     fn of(word: &str) -> Self {
+        if word.len() > LONGEST_WORD {
+            return Self::Other;
+        }
         let mut buffer = [0u8; LONGEST_WORD];
-        let Some(lower) = buffer.get_mut(..word.len()) else { return Self::Other };
-        lower.copy_from_slice(word.as_bytes());
-        lower.make_ascii_lowercase();
-        match &*lower {
+        for (to, from) in buffer.iter_mut().zip(word.bytes()) {
+            *to = from.to_ascii_lowercase();
+        }
+        match buffer.get(..word.len()).unwrap_or_default() {
             b"hi" | b"hey" | b"hello" | b"ok" | b"so" | b"and" | b"also" | b"well" | b"um" | b"umm" | b"ummm" | b"guys" | b"all"
             | b"please" => Self::Filler,
             b"everyone" => Self::Everyone,
@@ -355,9 +358,12 @@ fn pair_requests(prev2: Word, prev: Word, gap: &str, w: Word) -> bool {
             (Word::T, Word::Work) => prev2 == Word::Doesn,
             _ => false,
         },
-        "'" | "\u{2019}" => (prev, w) == (Word::What, Word::S),
-        _ => false,
+        _ => is_apostrophe(gap) && (prev, w) == (Word::What, Word::S),
     }
+}
+
+fn is_apostrophe(gap: &str) -> bool {
+    matches!(gap, "'" | "\u{2019}")
 }
 
 fn pair_thanks(prev: Word, w: Word) -> bool {
