@@ -11,5 +11,6 @@ mod console_browser;
 mod console_http;
 mod console_looks;
 mod ledger_items;
+mod ledger_steps;
 mod support;
 mod tidy;

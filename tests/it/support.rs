@@ -4,3 +4,4 @@ pub(crate) mod browser;
 pub(crate) mod postgres;
 pub(crate) mod rooms;
 pub(crate) mod site;
+pub(crate) mod steps;
