@@ -11,6 +11,7 @@ mod console_browser;
 mod console_http;
 mod console_looks;
 mod ledger_items;
+mod ledger_outbox;
 mod ledger_steps;
 mod support;
 mod tidy;
