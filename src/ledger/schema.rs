@@ -12,8 +12,12 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// Brings the database to the schema of this binary, and makes the bell's database beside it if there is none.
 pub async fn migrate(url: &SecretString) -> Result<(), LedgerError> {
+<<<<<<< HEAD
     // The list of migrations is kept in `public`, whatever the login is called: for one called `parlor` the first schema of the
     // usual path would be the ledger's own as soon as it exists.
+=======
+    // The list of migrations stands in `public`, even for a login that is named like our own schema.
+>>>>>>> 2388bbf (Test the private server, the bell and the books)
     let options = connect_options(url)?.application_name("parlor-migrate").options([("search_path", "public")]);
     let bell = bell_name(options.get_database())?;
     let mut conn = PgConnection::connect_with(&options).await?;
