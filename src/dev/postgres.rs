@@ -29,7 +29,7 @@ use keeper::Keeper;
 use place::Place;
 
 /// A server that has to recover after a crash may take this long; a clean one takes 0.2 s.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_mins(1);
 /// How long the start waits between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The database's superuser, which only the owner of the state folder can become.
@@ -137,7 +137,8 @@ impl PrivateServer {
     }
 
     async fn ensure_database(&self) -> Result<(), ServerError> {
-        let failed = |e: sqlx::Error| ServerError::Database(e.as_database_error().map_or_else(|| e.to_string(), |d| d.message().to_owned()));
+        let failed =
+            |e: sqlx::Error| ServerError::Database(e.as_database_error().map_or_else(|| e.to_string(), |d| d.message().to_owned()));
         let options = PgConnectOptions::new_without_pgpass()
             .socket(self.place.socket())
             .port(5432)

@@ -38,7 +38,10 @@ impl Ear {
             return Ok(Vec::new());
         }
         if items.len() > ITEMS_AT_ONCE {
-            return Err(LedgerError::Refused(format!("{} items at once, at most {ITEMS_AT_ONCE} are taken; send them in parts", items.len())));
+            return Err(LedgerError::Refused(format!(
+                "{} items at once, at most {ITEMS_AT_ONCE} are taken; send them in parts",
+                items.len()
+            )));
         }
         let text = |f: fn(&NewItem) -> &str| items.iter().map(|i| storable(f(i))).collect::<Vec<_>>();
         let query = sqlx::query(

@@ -73,30 +73,35 @@ impl From<sqlx::Error> for LedgerError {
             E::PoolClosed => Self::Unavailable("the connections are closed, the process is ending".into()),
             E::Tls(_) => Self::Unavailable("the encrypted connection could not be set up".into()),
             E::WorkerCrashed | E::Protocol(_) => Self::Unavailable("the connection broke in the middle of an answer".into()),
-            E::Configuration(_) => Self::Other("the database URL cannot be used; its form is postgres://user:password@host:port/database".into()),
+            E::Configuration(_) => {
+                Self::Other("the database URL cannot be used; its form is postgres://user:password@host:port/database".into())
+            }
             E::RowNotFound => Self::Other("the database gave no row where one was due".into()),
             other => Self::Other(format!("the answer was not as expected ({})", kind_of(&other))),
         }
     }
 }
 
-/// The codes `PL...` are raised by our own functions (first migration); the others are Postgres' own.
+/// The codes `PL...` are raised by our own functions (second migration); the others are Postgres' own.
 fn from_code(code: &str, message: String) -> LedgerError {
     match code {
         "PLF00" => LedgerError::Fenced,
-        "PLC00" => LedgerError::Conflict(message),
-        "PLR00" => LedgerError::Refused(message),
-        // Two writers took the same number or name at once, or a name is taken.
-        "23505" => LedgerError::Conflict(message),
-        // A constraint of a table: the name of the constraint says which bound was passed.
-        "23514" | "23502" | "22001" => LedgerError::Refused(message),
-        // Serialization failure, deadlock, lock time-out, statement time-out, a standby, a failed read or write of a file.
-        "40001" | "40P01" | "55P03" | "57014" | "25006" | "58030" => LedgerError::Unavailable(message),
-        // Connection exceptions; out of disk, memory, connections; shutdown and start-up.
-        _ if code.starts_with("08") || code.starts_with("53") || code.starts_with("57P0") => LedgerError::Unavailable(message),
-        // An idle transaction or session was ended.
-        "25P03" => LedgerError::Unavailable(message),
+        // 23505: two writers took the same number or name at once.
+        "PLC00" | "23505" => LedgerError::Conflict(message),
+        // The others: a constraint of a table, whose name says which bound was passed.
+        "PLR00" | "23514" | "23502" | "22001" => LedgerError::Refused(message),
+        _ if passes(code) => LedgerError::Unavailable(message),
         _ => LedgerError::Other(format!("{message} (SQLSTATE {code})")),
+    }
+}
+
+/// Whether what the code names passes by itself, or by an operator's hand, with the call as it is.
+fn passes(code: &str) -> bool {
+    match code {
+        // Serialization failure, deadlock, time-outs of locks, statements and transactions, a standby, a failed read or write.
+        "40001" | "40P01" | "55P03" | "57014" | "25P03" | "25006" | "58030" => true,
+        // Connection exceptions; out of disk, memory, connections; shutdown and start-up.
+        _ => ["08", "53", "57P0"].iter().any(|class| code.starts_with(class)),
     }
 }
 
@@ -106,5 +111,23 @@ fn kind_of(error: &sqlx::Error) -> &'static str {
         sqlx::Error::ColumnNotFound(_) | sqlx::Error::ColumnIndexOutOfBounds { .. } => "a column is missing",
         sqlx::Error::TypeNotFound { .. } => "a type is missing",
         _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_by_itself_is_transient_and_nothing_else_is() {
+        for code in ["53100", "53200", "53300", "57P01", "57P03", "08006", "40P01", "57014", "55P03", "25006", "58030"] {
+            assert!(from_code(code, String::new()).is_transient(), "{code}");
+        }
+        for code in ["23514", "23505", "42P01", "28P01", "3D000", "PLF00", "PLC00", "PLR00", "XX001", "22021"] {
+            assert!(!from_code(code, String::new()).is_transient(), "{code}");
+        }
+        for error in [sqlx::Error::PoolTimedOut, sqlx::Error::Io(std::io::ErrorKind::ConnectionRefused.into())] {
+            assert!(LedgerError::from(error).is_transient());
+        }
     }
 }

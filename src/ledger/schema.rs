@@ -12,12 +12,8 @@ static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// Brings the database to the schema of this binary, and makes the bell's database beside it if there is none.
 pub async fn migrate(url: &SecretString) -> Result<(), LedgerError> {
-<<<<<<< HEAD
     // The list of migrations is kept in `public`, whatever the login is called: for one called `parlor` the first schema of the
     // usual path would be the ledger's own as soon as it exists.
-=======
-    // The list of migrations stands in `public`, even for a login that is named like our own schema.
->>>>>>> 2388bbf (Test the private server, the bell and the books)
     let options = connect_options(url)?.application_name("parlor-migrate").options([("search_path", "public")]);
     let bell = bell_name(options.get_database())?;
     let mut conn = PgConnection::connect_with(&options).await?;
@@ -27,20 +23,22 @@ pub async fn migrate(url: &SecretString) -> Result<(), LedgerError> {
         return Err(LedgerError::SchemaTooNew { found, known });
     }
     MIGRATIONS.run(&mut conn).await.map_err(|e| match e {
-        sqlx::migrate::MigrateError::Execute(e) => LedgerError::from(e),
+        sqlx::migrate::MigrateError::Execute(e) => e.into(),
         sqlx::migrate::MigrateError::ExecuteMigration(e, version) => match LedgerError::from(e) {
             LedgerError::Other(what) => LedgerError::Other(format!("migration {version}: {what}")),
             known => known,
         },
         other => LedgerError::Other(other.to_string()),
     })?;
-    let there: bool =
-        sqlx::query_scalar("select exists (select from pg_catalog.pg_database where datname = $1)").bind(&bell).fetch_one(&mut conn).await?;
+    let there: bool = sqlx::query_scalar("select exists (select from pg_catalog.pg_database where datname = $1)")
+        .bind(&bell)
+        .fetch_one(&mut conn)
+        .await?;
     if !there {
         let made = conn.execute(AssertSqlSafe(format!("create database {}", quoted(&bell)))).await;
         // Two installers at once: the other one made it.
         if let Err(e) = made
-            && e.as_database_error().and_then(|d| d.code()).as_deref() != Some("42P04")
+            && e.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() != Some("42P04")
         {
             return Err(e.into());
         }

@@ -7,17 +7,14 @@ use secrecy::ExposeSecret;
 use sqlx::{Connection, PgConnection};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{
-    ledger_items::line,
-    support::{
-        postgres::TestDb,
-        steps::{LATE, open_room},
-    },
+use crate::support::{
+    postgres::TestDb,
+    steps::{LATE, line, open_room},
 };
 
 /// Far longer than anything here takes.
 const DEADLINE: Duration = Duration::from_secs(20);
-const NEVER: Duration = Duration::from_secs(3_600);
+const NEVER: Duration = Duration::from_hours(1);
 
 struct Bells {
     db: TestDb,
@@ -110,10 +107,12 @@ async fn what_nobody_rang_for_is_found_by_looking() {
 async fn a_hub_that_lost_its_connection_listens_again_by_itself() {
     let (bells, mut bell) = Bells::start(NEVER).await;
     let mut conn = bells.bell_database().await;
-    let ended: bool = sqlx::query_scalar("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parlor-hub' and datname = current_database()")
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let ended: bool = sqlx::query_scalar(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parlor-hub' and datname = current_database()",
+    )
+    .fetch_one(&mut conn)
+    .await
+    .unwrap();
     assert!(ended);
     // That it listens again is a ring too, since something may have been missed.
     heard(&mut bell).await;

@@ -2,33 +2,13 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use parlor::ledger::{Admin, Cursor, Label, LedgerError, NewItem, Page, Session};
-use parlor_core::{AuthorKind, ItemKind};
-use serde_json::json;
+use parlor::ledger::{Cursor, Label, LedgerError, NewItem, Page, Session};
+use parlor_core::ItemKind;
 
-use crate::support::postgres::TestDb;
-
-pub(crate) fn line(stream: i64, id: &str, author: &str, text: &str) -> NewItem {
-    NewItem {
-        stream,
-        at_ms: 1_700_000_000_000,
-        author: author.into(),
-        author_kind: AuthorKind::Human,
-        name: author.to_uppercase(),
-        kind: ItemKind::Message,
-        event_key: format!("m:{id}"),
-        platform_id: id.into(),
-        reply_to: None,
-        text: text.into(),
-        mentions: json!([]),
-        attachments: json!([]),
-        outbox_n: None,
-    }
-}
-
-pub(crate) async fn room(admin: &Admin, name: &str) -> i64 {
-    admin.ensure_stream(name, &Label::Room(name.into())).await.unwrap().id
-}
+use crate::support::{
+    postgres::TestDb,
+    steps::{line, room},
+};
 
 #[tokio::test]
 async fn a_stream_is_made_once_and_keeps_its_label() {
@@ -99,7 +79,7 @@ async fn eight_writers_leave_no_gap_and_a_reader_misses_nothing() {
     let reader = async {
         let (mut cursor, mut seen) = (Cursor { epoch: 1, seq: 0 }, BTreeSet::new());
         let all = (WRITERS * EACH + WRITERS / 2 * EACH) as i64;
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
         while cursor.seq < all {
             assert!(tokio::time::Instant::now() < deadline, "only {} of {all} items came", cursor.seq);
             let reading = session.read_after(cursor, 0, 0).await.unwrap();
@@ -114,7 +94,11 @@ async fn eight_writers_leave_no_gap_and_a_reader_misses_nothing() {
     let gaps = "select count(*) from (select stream from parlor.item group by stream having max(seq) <> count(*)) x";
     assert_eq!(db.number(gaps).await, 0);
     assert_eq!(db.number("select count(*) from parlor.item").await, (3 * (WRITERS * EACH + WRITERS / 2 * EACH)) as i64);
-    assert_eq!(db.number("select count(*) from parlor.stream_head h where seq <> (select max(seq) from parlor.item i where i.stream = h.stream)").await, 0);
+    assert_eq!(
+        db.number("select count(*) from parlor.stream_head h where seq <> (select max(seq) from parlor.item i where i.stream = h.stream)")
+            .await,
+        0
+    );
 }
 
 async fn roll_back(url: &secrecy::SecretString, stream: i64, w: usize, k: usize) {
@@ -225,6 +209,6 @@ async fn too_much_is_refused_with_the_bound() {
     let many = ledger.ear().ingest(&many).await.unwrap_err();
     assert!(matches!(many, LedgerError::Refused(_)), "{many}");
     assert_eq!(db.number("select count(*) from parlor.item").await, 0);
-    let words: String = (0..4_096).map(|k| format!("w{k:03x} ")).collect();
+    let words = (0..4_096).fold(String::new(), |words, k| words + &format!("w{k:03x} "));
     ledger.ear().ingest(&[line(kiln, "b", "ada", &words)]).await.unwrap();
 }

@@ -6,15 +6,12 @@ use parlor::ledger::{Claimed, Cursor, Ledger, NewItem, PolicyRow, RowState, Sess
 use parlor_core::{AuthorKind, ItemKind, Mode, Outcome, Row};
 use serde_json::json;
 
-use crate::{
-    ledger_items::line,
-    support::{
-        postgres::TestDb,
-        steps::{open_room, policy, post, react, step, submit},
-    },
+use crate::support::{
+    postgres::TestDb,
+    steps::{line, open_room, policy, post, react, step, submit},
 };
 
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 
 /// A room with these rows in its outbox.
 async fn with_rows(ledger: &Ledger, name: &str, rows: Vec<Row>) -> (i64, Session) {

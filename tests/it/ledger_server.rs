@@ -15,10 +15,7 @@ use parlor::{
 use secrecy::ExposeSecret;
 use sqlx::{Connection, PgConnection};
 
-use crate::{
-    ledger_items::line,
-    support::steps::{open_room, step},
-};
+use crate::support::steps::{line, open_room, step};
 
 const FAST: PrivateOptions = PrivateOptions { fast: true, max_connections: 0 };
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -169,13 +166,12 @@ async fn what_an_earlier_run_left_is_cleared_by_its_process_id() {
     // A server of a run that was killed.
     let owner = std::fs::metadata(&data).unwrap();
     let mut args = args.trim_end_matches('\0').split('\0');
-    let mut old = match owner.uid() == std::fs::metadata("/proc/self").unwrap().uid() {
-        true => Command::new(args.next().unwrap()),
-        false => {
-            let mut c = Command::new("setpriv");
-            c.args([format!("--reuid={}", owner.uid()), format!("--regid={}", owner.gid()), "--clear-groups".into(), "--".into()]);
-            c
-        }
+    let mut old = if owner.uid() == std::fs::metadata("/proc/self").unwrap().uid() {
+        Command::new(args.next().unwrap())
+    } else {
+        let mut c = Command::new("setpriv");
+        c.args([format!("--reuid={}", owner.uid()), format!("--regid={}", owner.gid()), "--clear-groups".into(), "--".into()]);
+        c
     };
     let mut old = old.args(args).current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the old server runs", async || std::fs::read_to_string(&file).is_ok_and(|t| t.contains("ready"))).await;
@@ -259,5 +255,8 @@ fn hold(state: &Path) -> Child {
 
 fn server_of(held: &mut Child) -> u32 {
     let lines = BufReader::new(held.stdout.take().unwrap()).lines();
-    lines.map(|l| l.unwrap()).find_map(|l| l.strip_prefix("server ").and_then(|p| p.parse().ok())).expect("the holder did not start a server")
+    lines
+        .map(|l| l.unwrap())
+        .find_map(|l| l.strip_prefix("server ").and_then(|p| p.parse().ok()))
+        .expect("the holder did not start a server")
 }

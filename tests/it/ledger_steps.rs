@@ -3,12 +3,9 @@
 use parlor::ledger::{About, Born, Cursor, LedgerError, NewJob, NewNote, Page, RowState, Session, Snapshot, StepRecord};
 use parlor_core::{Decision, EffectId, ObligationId, Outcome, Seen, What, Why};
 
-use crate::{
-    ledger_items::line,
-    support::{
-        postgres::TestDb,
-        steps::{LATE, open_room, post, raw, react, step, submit},
-    },
+use crate::support::{
+    postgres::TestDb,
+    steps::{LATE, line, open_room, post, raw, react, step, submit},
 };
 
 const START: Cursor = Cursor { epoch: 1, seq: 0 };
@@ -47,7 +44,8 @@ async fn a_step_is_stored_once_and_whole() {
     assert!(matches!(session.step(&other).await.unwrap_err(), LedgerError::Conflict(_)));
     assert!(matches!(session.step(&step(3)).await.unwrap_err(), LedgerError::Conflict(_)));
     // A row that cannot be stored takes the whole step with it.
-    let bad = StepRecord { decisions: vec![decision(What::Notice, Why::Gap, &[])], ..submit(2, vec![post("2.0", "fine"), post("2.1", "")]) };
+    let bad =
+        StepRecord { decisions: vec![decision(What::Notice, Why::Gap, &[])], ..submit(2, vec![post("2.0", "fine"), post("2.1", "")]) };
     assert!(matches!(session.step(&bad).await.unwrap_err(), LedgerError::Refused(_)));
     assert_eq!(db.number("select count(*) from parlor.outbox").await, 2);
     assert_eq!(db.number("select input_n from parlor.stream_head").await, 1);
@@ -155,10 +153,10 @@ async fn a_row_that_is_submitted_again_is_found_and_its_outcome_told_again() {
     let done = session.step(&submit(2, vec![post("tea#1", "tea again?")])).await.unwrap();
     assert_eq!(done.rows, [Born { dedupe: "tea#1".into(), n: 1, state: RowState::Sent, found: true }]);
     let told = session.read_after(START, 1, 1).await.unwrap().outcomes;
-    assert_eq!(told.iter().map(|o| (o.outcome_n, o.outcome.clone())).collect::<Vec<_>>(), [(
-        2,
-        Outcome::Settled { platform_id: Some("p1".into()) }
-    )]);
+    assert_eq!(
+        told.iter().map(|o| (o.outcome_n, o.outcome.clone())).collect::<Vec<_>>(),
+        [(2, Outcome::Settled { platform_id: Some("p1".into()) })]
+    );
     assert_eq!(db.number("select count(*) from parlor.outbox").await, 1);
     assert!(ledger.mouth().claim(&[kiln], std::time::Duration::from_secs(9)).await.unwrap().is_none());
 }
@@ -198,7 +196,8 @@ async fn a_job_is_done_by_the_step_that_took_it_up() {
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
     let session = Session::begin(&ledger, kiln).await.unwrap();
-    let job = |dedupe: &str, expires_ms| NewJob { dedupe: dedupe.into(), due_ms: 5, expires_ms, persona: "wren".into(), text: "tea?".into() };
+    let job =
+        |dedupe: &str, expires_ms| NewJob { dedupe: dedupe.into(), due_ms: 5, expires_ms, persona: "wren".into(), text: "tea?".into() };
     session.remind(&job("stale", 6)).await.unwrap();
     let n = session.remind(&job("good", LATE)).await.unwrap();
     let handed = session.job_claim().await.unwrap();
@@ -249,7 +248,8 @@ async fn why_is_answered_for_a_line_and_for_the_post_that_came_of_it() {
     session.step(&StepRecord { decisions, ..submit(2, vec![post("2.0", "yes?")]) }).await.unwrap();
     session.step(&StepRecord { decisions: vec![about(What::Notice, &[2], None)], ..step(3) }).await.unwrap();
     let row = ledger.mouth().claim(&[kiln], std::time::Duration::from_secs(9)).await.unwrap().unwrap();
-    let echo = parlor::ledger::NewItem { author_kind: parlor_core::AuthorKind::Own, outbox_n: Some(row.n), ..line(kiln, "p", "wren", "yes?") };
+    let echo =
+        parlor::ledger::NewItem { author_kind: parlor_core::AuthorKind::Own, outbox_n: Some(row.n), ..line(kiln, "p", "wren", "yes?") };
     ledger.ear().ingest(&[echo]).await.unwrap();
     let reader = ledger.reader();
     let whats = |list: Vec<parlor::ledger::DecisionRow>| list.into_iter().map(|d| d.what).collect::<Vec<_>>();

@@ -12,7 +12,9 @@ pub enum ServerError {
     )]
     NoServer,
     /// The newest one found is too old.
-    #[error("the installed Postgres server is version {found}, at least {least} is needed; install a newer one, or give a server with --database-url")]
+    #[error(
+        "the installed Postgres server is version {found}, at least {least} is needed; install a newer one, or give a server with --database-url"
+    )]
     TooOld {
         /// Its major version.
         found: u32,

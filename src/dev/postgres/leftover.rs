@@ -28,7 +28,10 @@ pub(super) fn clear(data: &Path) -> Result<(), ServerError> {
         return Err(ServerError::Io {
             what: "read the process id in",
             path: file,
-            source: std::io::Error::new(std::io::ErrorKind::InvalidData, "the first line is no number; remove the file if no server runs on it"),
+            source: std::io::Error::new(
+                std::io::ErrorKind::InvalidData,
+                "the first line is no number; remove the file if no server runs on it",
+            ),
         });
     };
     if !alive(pid) {

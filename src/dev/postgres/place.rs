@@ -44,7 +44,8 @@ impl Place {
         let inside = home.join("socket");
         let plain = inside.to_string_lossy().chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
         let short = !plain || inside.as_os_str().len() + 1 + SOCKET_NAME.len() > SOCKET_BYTES;
-        let socket = if short { std::env::temp_dir().join(format!("parlor-{}", &Uuid::new_v4().simple().to_string()[..12])) } else { inside };
+        let socket =
+            if short { std::env::temp_dir().join(format!("parlor-{}", &Uuid::new_v4().simple().to_string()[..12])) } else { inside };
         make(&socket, 0o700)?;
         account.own(&socket)?;
         let place = Self { state, home, socket, short };

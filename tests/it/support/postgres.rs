@@ -69,9 +69,10 @@ impl TestDb {
         let server = tokio::task::spawn_blocking(server).await.unwrap();
         let name = format!("t{}", NEXT.fetch_add(1, Ordering::SeqCst));
         let mut admin = PgConnection::connect(server.url_of("postgres").expose_secret()).await.unwrap();
-        for sql in
-            [format!("create database {name} template {TEMPLATE} strategy file_copy"), format!("create database {name}_bell strategy file_copy")]
-        {
+        for sql in [
+            format!("create database {name} template {TEMPLATE} strategy file_copy"),
+            format!("create database {name}_bell strategy file_copy"),
+        ] {
             sqlx::query(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
         }
         admin.close().await.unwrap();
