@@ -1,1 +1,134 @@
-//! Whole archives through the room machine on a virtual clock.
+//! Whole archives through the room machine on a virtual clock, beside simpler policies, scored by what people really did.
+//!
+//! Nothing here connects to a platform or asks a model, and no text of an archive leaves it: a report holds numbers, a file of
+//! sends holds ids. docs/replay.md is the guide.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+mod archive;
+mod drive;
+mod facts;
+pub mod generate;
+mod interval;
+mod intake;
+mod personas;
+mod policies;
+mod question;
+mod random;
+mod report;
+mod row;
+mod score;
+mod truth;
+
+pub use random::Random;
+pub use report::Report;
+
+/// What to replay, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Archives: JSON lines, plain or gzip; one or several files, rooms may be mixed
+    #[arg(required = true, value_name = "ARCHIVE")]
+    pub archives: Vec<PathBuf>,
+    /// Whose place the machine takes in every room: a name or an author id of the archive, or somebody new
+    #[arg(long, value_name = "NAME")]
+    pub persona: Option<String>,
+    /// Share of reply links that the machine may see
+    #[arg(long, value_name = "0..1", default_value_t = 0.3, value_parser = share)]
+    pub visible_links: f64,
+    /// How long a draft takes on the virtual clock, ms
+    #[arg(long, value_name = "MS", default_value_t = 6_000, value_parser = clap::value_parser!(i64).range(0..=600_000))]
+    pub draft_ms: i64,
+    /// Stop at the first row that cannot be used
+    #[arg(long)]
+    pub strict: bool,
+    /// Seed of the random policy and of the intervals
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write a JSON line for each post of the machine to this file
+    #[arg(long, value_name = "FILE")]
+    pub sends: Option<PathBuf>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is from 0 to 1".into()) }
+}
+
+/// A replay was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}; check that it is a readable file and, if it is gzip, that it is complete")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// `rooms.json` is not what it should be.
+    #[error("cannot use {path}: {source}; it is a list of objects with `room`, `persona` and `persona_name`")]
+    RoomsFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A row cannot be used, and `--strict` was asked for.
+    #[error("{0}; mend the row, or leave out --strict to pass over such rows")]
+    BadRow(String),
+    /// No room names a persona.
+    #[error(
+        "no room of the archive has a persona to take the place of: put a header row {{\"room\",\"persona_id\",\"persona_name\"}} \
+         before the rows of each room, or a rooms.json beside the file, or give --persona NAME"
+    )]
+    NoPersona,
+    /// The archive holds more rows than the report can number.
+    #[error("the archive has more than {0} rows; split it by room and replay the parts")]
+    TooManyRows(u32),
+    /// The machine of a room does not advance: a bug.
+    #[error("the machine of room {room:?} asks for itself without end at {at} ms; please report this with the archive's rows around that time")]
+    Stuck {
+        /// The room.
+        room: String,
+        /// Virtual time, ms.
+        at: i64,
+    },
+    /// The posts cannot be written.
+    #[error("cannot write the posts to {path}: {source}; give --sends a file in a folder that exists and has room")]
+    Sends {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The report cannot be printed.
+    #[error("cannot print the report: {0}")]
+    Print(#[from] io::Error),
+}
+
+/// Runs a replay and reports on standard output; progress and rows that cannot be used go to standard error.
+pub fn run(args: &Args) -> Result<(), ReplayError> {
+    let report = replay(args)?;
+    for bad in &report.bad_examples {
+        writeln!(io::stderr(), "{bad}")?;
+    }
+    let text = if args.json { format!("{}\n", report.json()) } else { report.table() };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Runs a replay.
+pub fn replay(args: &Args) -> Result<Report, ReplayError> {
+    let taken = intake::read(args)?;
+    let report = Report::of(args, &taken);
+    if let Some(path) = &args.sends {
+        report::write_sends(path, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
+    }
+    Ok(report)
+}

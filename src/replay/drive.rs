@@ -1,0 +1,183 @@
+//! One room machine on a virtual clock, in closed loop: what it posts is in the room at once, and a stub takes the drafter's time.
+//!
+//! It must not look ahead: a line reaches the machine when its time has come and not before.
+
+use parlor_core::{
+    Act, Author, AuthorKind, Draft, DraftAct, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis, ObligationId,
+    ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
+};
+
+/// Steps of one machine at one moment of the virtual clock. A burst of lines costs a handful; a machine that needs more asks for
+/// itself for ever.
+const MAX_STEPS_AT_ONCE: u32 = 10_000;
+
+/// A room machine and the world around it.
+pub(super) struct Drive {
+    room: Room,
+    persona: Member,
+    draft_ms: Millis,
+    now: Millis,
+    seq: u64,
+    drafting: Option<Drafting>,
+    posts: u64,
+    steps_at_once: u32,
+    /// What happened, in order.
+    pub log: Log,
+}
+
+struct Drafting {
+    due: Millis,
+    id: EffectId,
+    settles: Vec<ObligationId>,
+}
+
+/// What a machine did.
+#[derive(Default)]
+pub(super) struct Log {
+    pub posts: Vec<Posted>,
+    /// Platform ids of the lines that each reaction, gate call and draft was about.
+    pub reactions: Vec<Vec<String>>,
+    pub gate_calls: Vec<Vec<String>>,
+    pub drafts: Vec<Vec<String>>,
+}
+
+/// A post of the machine.
+pub(super) struct Posted {
+    pub ts: Millis,
+    pub settles: Vec<String>,
+    pub kind: ObligationKind,
+    pub prompted: bool,
+}
+
+/// The machine asks to be woken at a time that never passes.
+#[derive(Debug)]
+pub(super) struct Stuck(pub Millis);
+
+impl Drive {
+    pub(super) fn new(persona: Member, draft_ms: Millis) -> Self {
+        Self {
+            room: Room::new(Policy::new(vec![persona.clone()])),
+            persona,
+            draft_ms,
+            now: 0,
+            seq: 0,
+            drafting: None,
+            posts: 0,
+            steps_at_once: 0,
+            log: Log::default(),
+        }
+    }
+
+    /// A line is heard. All that was due before its time happens first; at the same time the line comes first.
+    pub(super) fn line(&mut self, mut item: Item) -> Result<(), Stuck> {
+        while self.wake().is_some_and(|w| w < item.at) {
+            self.pass()?;
+        }
+        self.seq += 1;
+        item.seq = self.seq;
+        self.move_to(item.at);
+        self.step(Input::Item(item))
+    }
+
+    /// No line follows: lets everything happen that is still due.
+    pub(super) fn finish(&mut self) -> Result<(), Stuck> {
+        while self.wake().is_some() {
+            self.pass()?;
+        }
+        Ok(())
+    }
+
+    fn wake(&self) -> Option<Millis> {
+        let draft = self.drafting.as_ref().map(|d| d.due);
+        let room = self.room.next_wake();
+        draft.into_iter().chain(room).min().map(|w| w.max(self.now))
+    }
+
+    fn move_to(&mut self, to: Millis) {
+        if to > self.now {
+            (self.now, self.steps_at_once) = (to, 0);
+        }
+    }
+
+    /// Goes to the next wake: a draft that is ready is handed in before the machine looks at its own clock.
+    fn pass(&mut self) -> Result<(), Stuck> {
+        let Some(to) = self.wake() else { return Ok(()) };
+        self.move_to(to);
+        match self.drafting.take_if(|d| d.due <= to) {
+            Some(d) => self.step(Input::Act(Act { draft: d.id, settles: d.settles, act: DraftAct::Reply { text: String::new() } })),
+            None => self.step(Input::Tick),
+        }
+    }
+
+    fn step(&mut self, input: Input) -> Result<(), Stuck> {
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            self.steps_at_once += 1;
+            if self.steps_at_once > MAX_STEPS_AT_ONCE {
+                return Err(Stuck(self.now));
+            }
+            let effects = self.room.step(self.now, input);
+            // Last in, first out: the inputs that effects lead to are put down in reverse.
+            for effect in effects.into_iter().rev() {
+                self.perform(effect, &mut inputs);
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, Effect { id, kind }: Effect, inputs: &mut Vec<Input>) {
+        match kind {
+            EffectKind::Draft(draft) => self.draft(id, &draft),
+            EffectKind::CancelDraft { draft } => {
+                self.drafting.take_if(|d| d.id == draft);
+            }
+            EffectKind::Submit(row) => self.post(row, inputs),
+            EffectKind::Gate(call) => {
+                self.log.gate_calls.push(call.lines.into_iter().map(|l| l.platform_id).collect());
+                // No model is asked in a replay: what the machine's own rules do not decide stays unsaid.
+                inputs.push(Input::Verdict(Verdict { gate: id, me: 0.0, room: 0.0 }));
+            }
+            // A row is posted in the step that submits it, so there is none to take back.
+            EffectKind::Withdraw { .. } | EffectKind::Typing { .. } | EffectKind::Record(_) => {}
+        }
+    }
+
+    fn draft(&mut self, id: EffectId, draft: &Draft) {
+        self.log.drafts.push(draft.owed.iter().flat_map(|o| &o.lines).map(|l| l.platform_id.clone()).collect());
+        let settles = draft.owed.iter().map(|o| o.id).collect();
+        self.drafting = Some(Drafting { due: self.now + self.draft_ms, id, settles });
+    }
+
+    fn post(&mut self, row: Row, inputs: &mut Vec<Input>) {
+        self.seq += 1;
+        let target = row.address.as_ref().map(|a| a.platform_id.clone());
+        let (platform_id, kind, text, links) = match row.kind {
+            RowKind::Post { text } => {
+                self.posts += 1;
+                let shown = row.address.filter(|a| a.reply).map(|a| Link { id: a.platform_id, author: None });
+                let posted =
+                    Posted { ts: self.now, settles: row.settles_lines, kind: row.owed, prompted: !row.unprompted };
+                self.log.posts.push(posted);
+                (Some(format!("own:{}", self.posts)), ItemKind::Message, text, shown.into_iter().collect())
+            }
+            RowKind::React { emoji } => {
+                self.log.reactions.push(row.settles_lines);
+                (None, ItemKind::Reaction, emoji, Vec::new())
+            }
+        };
+        let item = Item {
+            seq: self.seq,
+            at: self.now,
+            platform_id: platform_id.clone().or(target).unwrap_or_default(),
+            author: Author { id: self.persona.id.clone(), name: self.persona.name.clone(), kind: AuthorKind::Own },
+            text,
+            mentions: Vec::new(),
+            find_names: false,
+            links,
+            kind,
+        };
+        // Put down in reverse: settled first, then the echo.
+        inputs.push(Input::Echo(Echo { row: row.dedupe.clone(), item }));
+        inputs.push(Input::Outbox(OutboxResult { row: row.dedupe, outcome: Outcome::Settled { platform_id } }));
+    }
+}

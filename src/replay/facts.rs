@@ -1,0 +1,178 @@
+//! What is kept of a room's rows for the scorer and the other policies: times, numbers and yes or no, never a text.
+
+use std::{collections::HashMap, rc::Rc};
+
+use super::{
+    question::Asks,
+    row::{Pos, Row},
+};
+
+/// Gives the same text the same small number.
+#[derive(Default)]
+pub(super) struct Numbers {
+    of: HashMap<Rc<str>, u32>,
+    names: Vec<Rc<str>>,
+}
+
+impl Numbers {
+    pub(super) fn number(&mut self, name: &str) -> u32 {
+        if let Some(n) = self.of.get(name) {
+            return *n;
+        }
+        let n = self.names.len() as u32;
+        let name: Rc<str> = name.into();
+        self.names.push(Rc::clone(&name));
+        self.of.insert(name, n);
+        n
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        self.of.get(name).copied()
+    }
+
+    pub(super) fn name(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", |n| n)
+    }
+}
+
+/// One row. Its replies and mentions end at these places of the room's lists and begin where those of the row before end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fact {
+    pub ts: i64,
+    pub author: u32,
+    pub id: u32,
+    pub bot: bool,
+    pub deleted: bool,
+    /// Whether people noted what it replies to.
+    pub annotated: bool,
+    pub asks: Asks,
+    replies_end: u32,
+    mentions_end: u32,
+}
+
+/// The rows of a room.
+pub(super) struct Facts {
+    /// The persona's number among the authors.
+    pub me: u32,
+    authors: Numbers,
+    ids: Numbers,
+    rows: Vec<Fact>,
+    /// Row by number of its id; ids that are only replied to have none.
+    row_of: Vec<Option<u32>>,
+    replies: Vec<u32>,
+    mentions: Vec<(u32, Pos)>,
+}
+
+/// The id was used before in this room.
+pub(super) struct Duplicate;
+
+impl Facts {
+    pub(super) fn new(persona: &str) -> Self {
+        let mut authors = Numbers::default();
+        let me = authors.number(persona);
+        Self {
+            me,
+            authors,
+            ids: Numbers::default(),
+            rows: Vec::new(),
+            row_of: Vec::new(),
+            replies: Vec::new(),
+            mentions: Vec::new(),
+        }
+    }
+
+    /// Takes up a row at a time that does not go back. What it replies to and names follows in [`Facts::annotate`].
+    pub(super) fn add(&mut self, row: &Row<'_>, ts: i64) -> Result<(), Duplicate> {
+        let id = self.id_number(&row.id);
+        let Some(slot) = self.row_of.get_mut(id as usize).filter(|s| s.is_none()) else { return Err(Duplicate) };
+        *slot = Some(self.rows.len() as u32);
+        let author = self.authors.number(&row.author_id);
+        self.rows.push(Fact {
+            ts,
+            author,
+            id,
+            bot: row.bot,
+            deleted: row.deleted,
+            annotated: false,
+            asks: Asks::default(),
+            replies_end: self.replies.len() as u32,
+            mentions_end: self.mentions.len() as u32,
+        });
+        Ok(())
+    }
+
+    /// Adds the truth about the next row that has none yet: rows are annotated in the order in which they were added.
+    pub(super) fn annotate(&mut self, at: usize, row: &Row<'_>, mentions: &[(&str, Pos)], asks: Asks) {
+        for reply in row.reply_to.iter().flatten() {
+            let id = self.id_number(&reply.0);
+            self.replies.push(id);
+        }
+        for (name, pos) in mentions {
+            let author = self.authors.number(name);
+            self.mentions.push((author, *pos));
+        }
+        let (replies_end, mentions_end) = (self.replies.len() as u32, self.mentions.len() as u32);
+        if let Some(fact) = self.rows.get_mut(at) {
+            fact.annotated = row.reply_to.is_some() && !row.deleted;
+            fact.asks = asks;
+            (fact.replies_end, fact.mentions_end) = (replies_end, mentions_end);
+        }
+    }
+
+    fn id_number(&mut self, id: &str) -> u32 {
+        let n = self.ids.number(id);
+        if n as usize == self.row_of.len() {
+            self.row_of.push(None);
+        }
+        n
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn rows(&self) -> &[Fact] {
+        &self.rows
+    }
+
+    pub(super) fn row(&self, at: u32) -> Option<&Fact> {
+        self.rows.get(at as usize)
+    }
+
+    /// The row of this id.
+    pub(super) fn row_named(&self, id: &str) -> Option<u32> {
+        self.row_of.get(self.ids.find(id)? as usize).copied().flatten()
+    }
+
+    pub(super) fn id(&self, row: u32) -> &str {
+        self.row(row).map_or("", |f| self.ids.name(f.id))
+    }
+
+    pub(super) fn author(&self, row: u32) -> &str {
+        self.row(row).map_or("", |f| self.authors.name(f.author))
+    }
+
+    /// The rows that a row replies to, as far as they are in the room.
+    pub(super) fn replies(&self, at: usize) -> impl Iterator<Item = u32> {
+        let ids = slice(&self.replies, self.before(at).map_or(0, |f| f.replies_end), self.rows.get(at).map_or(0, |f| f.replies_end));
+        ids.iter().filter_map(|id| self.row_of.get(*id as usize).copied().flatten())
+    }
+
+    /// Whom a row names.
+    pub(super) fn mentions(&self, at: usize) -> &[(u32, Pos)] {
+        slice(&self.mentions, self.before(at).map_or(0, |f| f.mentions_end), self.rows.get(at).map_or(0, |f| f.mentions_end))
+    }
+
+    fn before(&self, at: usize) -> Option<&Fact> {
+        self.rows.get(at.checked_sub(1)?)
+    }
+
+    /// The lines of people that the machine sees, by their row.
+    pub(super) fn heard(&self) -> impl Iterator<Item = (u32, &Fact)> {
+        (0..).zip(&self.rows).filter(|(_, f)| !f.bot && !f.deleted && f.author != self.me)
+    }
+}
+
+fn slice<T>(of: &[T], from: u32, to: u32) -> &[T] {
+    of.get(from as usize..to as usize).unwrap_or_default()
+}
