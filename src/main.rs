@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use parlor::{cli, ledger, telemetry};
+use parlor::{cli, ledger, replay, telemetry};
 use secrecy::SecretString;
 
 #[derive(Parser)]
@@ -18,6 +18,8 @@ struct Parlor {
 enum Command {
     /// Applies the ledger's schema to a database, and ends.
     Migrate(Migrate),
+    /// Runs archives of real chat through the room machine on a virtual clock.
+    Replay(replay::Args),
     /// Says something in a room of a running `parlor dev`.
     Say(cli::Say),
     /// Shows the lines of a room.
@@ -59,6 +61,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     runtime.block_on(async {
         match command {
             Command::Migrate(Migrate { database_url }) => ledger::migrate(&database_url).await?,
+            Command::Replay(args) => replay::run(&args)?,
             Command::Say(say) => say.run().await?,
             Command::Tail(tail) => tail.run().await?,
             Command::Why(why) => why.run().await?,
