@@ -27,6 +27,7 @@ pub use input::{
     Act, Author, AuthorKind, DraftAct, DraftFailed, Echo, Failure, Input, Item, ItemKind, Link, Mention, OutboxResult, Outcome, Place,
     Submission, Verdict,
 };
+pub use names::Names;
 pub use obligation::Tally;
 pub use policy::{Audience, Budget, GateKind, Member, Mode, Policy, Timings};
 pub use room::{Room, SNAPSHOT_FORMAT};

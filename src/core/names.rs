@@ -23,7 +23,7 @@ const SHORT_NAME_CHARS: usize = 4;
 
 /// The names that may occur in a line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Names {
+pub struct Names {
     /// Lower-case first word to the names that begin with it.
     by_first: BTreeMap<String, Vec<Name>>,
     /// People in the order they were first seen.
@@ -40,7 +40,7 @@ struct Name {
 
 impl Names {
     /// Puts the personas' names and aliases in place of those before.
-    pub(crate) fn set_members(&mut self, members: &[Member]) {
+    pub fn set_members(&mut self, members: &[Member]) {
         self.forget(|n| n.persona);
         for m in members {
             for name in std::iter::once(&m.name).chain(&m.aliases) {
@@ -50,7 +50,7 @@ impl Names {
     }
 
     /// Learns or changes a person's name.
-    pub(crate) fn learn(&mut self, id: &str, name: &str) {
+    pub fn learn(&mut self, id: &str, name: &str) {
         let words = split(name);
         let known = words.first().is_some_and(|w| {
             self.by_first.get(&w.to_lowercase()).is_some_and(|at| at.iter().any(|n| n.id == id && n.words == words && !n.persona))
@@ -88,7 +88,8 @@ impl Names {
     }
 
     /// Whom the line names, at most once each, in order.
-    pub(crate) fn find(&self, text: &str) -> Vec<Mention> {
+    #[must_use]
+    pub fn find(&self, text: &str) -> Vec<Mention> {
         let mut found: Vec<Mention> = Vec::new();
         let mut rest = text;
         let mut opening = true;

@@ -12,6 +12,9 @@ use std::{
 
 use flate2::bufread::MultiGzDecoder;
 
+/// Bytes that are read before lines are handed out: few enough to stay in a core's cache while they are decoded.
+const BATCH_BYTES: usize = 1 << 16;
+
 /// Size of the buffer and so the longest line that is read. A chat line is at most some kilobytes; 1 MiB leaves room for exporters
 /// that put whole files into one, and still bounds what a broken archive can cost.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -26,8 +29,6 @@ pub(super) struct Archive {
     filled: usize,
     /// Bytes of it that were handed out.
     used: usize,
-    /// Lines handed out.
-    lines: u64,
     ended: bool,
     /// A line longer than the buffer is being passed over.
     skipping: bool,
@@ -35,13 +36,10 @@ pub(super) struct Archive {
 
 /// What comes next out of a file.
 pub(super) enum Batch<'a> {
-    /// Whole lines; the first has this number, from 1.
-    Lines {
-        first: u64,
-        bytes: &'a [u8],
-    },
-    /// The line of this number is longer than the buffer and was left out.
-    TooLong(u64),
+    /// Whole lines.
+    Lines(&'a [u8]),
+    /// A line is longer than the buffer and was left out.
+    TooLong,
 }
 
 struct Counted {
@@ -64,7 +62,7 @@ impl Archive {
         let mut file = BufReader::with_capacity(1 << 16, Counted { file: File::open(path)?, read: Rc::clone(&progress) });
         let input: Box<dyn Read> =
             if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Ok(Self { input, progress, buffer: vec![0; BUFFER_BYTES], filled: 0, used: 0, lines: 0, ended: false, skipping: false })
+        Ok(Self { input, progress, buffer: vec![0; BUFFER_BYTES], filled: 0, used: 0, ended: false, skipping: false })
     }
 
     /// Bytes of the file read so far.
@@ -74,8 +72,9 @@ impl Archive {
 
     /// The next lines; `None` at the end of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<Batch<'_>>> {
+        let mut wanted = BATCH_BYTES;
         loop {
-            self.fill()?;
+            self.fill(wanted)?;
             let held = self.buffer.get(self.used..self.filled).unwrap_or_default();
             let whole = if self.ended { held.len() } else { held.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) };
             if self.skipping {
@@ -91,30 +90,30 @@ impl Archive {
                 continue;
             }
             if whole > 0 {
-                let (from, first) = (self.used, self.lines + 1);
+                let from = self.used;
                 self.used += whole;
-                let bytes = self.buffer.get(from..self.used).unwrap_or_default();
-                self.lines += bytes.iter().filter(|b| **b == b'\n').count() as u64;
-                return Ok(Some(Batch::Lines { first, bytes }));
+                return Ok(Some(Batch::Lines(self.buffer.get(from..self.used).unwrap_or_default())));
             }
             if self.ended {
                 return Ok(None);
             }
-            // The buffer is full and holds no end of line.
+            if self.filled < BUFFER_BYTES {
+                wanted = BUFFER_BYTES;
+                continue;
+            }
             self.used = self.filled;
             self.skipping = true;
-            self.lines += 1;
-            return Ok(Some(Batch::TooLong(self.lines)));
+            return Ok(Some(Batch::TooLong));
         }
     }
 
-    /// Moves what is left to the front and reads until the buffer is full or the file ends.
-    fn fill(&mut self) -> io::Result<()> {
+    /// Moves what is left to the front and reads until there is as much as is wanted or the file ends.
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
         self.buffer.copy_within(self.used..self.filled, 0);
         self.filled -= self.used;
         self.used = 0;
         while !self.ended {
-            let Some(room) = self.buffer.get_mut(self.filled..).filter(|r| !r.is_empty()) else { break };
+            let Some(room) = self.buffer.get_mut(self.filled..wanted).filter(|r| !r.is_empty()) else { break };
             match self.input.read(room) {
                 Ok(0) => self.ended = true,
                 Ok(n) => self.filled += n,
@@ -132,37 +131,35 @@ mod tests {
 
     use super::*;
 
-    fn numbered(bytes: &[u8]) -> Vec<(u64, String)> {
+    fn lines(bytes: &[u8]) -> Vec<String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let mut archive = Archive::open(file.path()).unwrap();
         let mut seen = Vec::new();
         while let Some(batch) = archive.next().unwrap() {
             match batch {
-                Batch::Lines { first, bytes } => {
-                    let text = String::from_utf8(bytes.to_vec()).unwrap();
-                    seen.extend(text.lines().enumerate().map(|(k, l)| (first + k as u64, l.chars().take(8).collect())));
+                Batch::Lines(bytes) => {
+                    seen.extend(std::str::from_utf8(bytes).unwrap().lines().map(|l| l.chars().take(8).collect()));
                 }
-                Batch::TooLong(n) => seen.push((n, "too long".into())),
+                Batch::TooLong => seen.push("too long".into()),
             }
         }
         seen
     }
 
     #[test]
-    fn a_line_beyond_the_buffer_is_left_out_and_the_next_keep_their_numbers() {
+    fn a_line_beyond_the_buffer_is_left_out_and_the_next_are_read() {
         let mut bytes = b"one\n".to_vec();
         bytes.extend(vec![b'x'; 3 * BUFFER_BYTES]);
         bytes.extend(b"\nthree\nfour");
-        let want = [(1, "one"), (2, "too long"), (3, "three"), (4, "four")];
-        assert_eq!(numbered(&bytes), want.map(|(n, t)| (n, t.to_owned())));
+        assert_eq!(lines(&bytes), ["one", "too long", "three", "four"]);
     }
 
     #[test]
-    fn a_line_of_a_hundred_kilobytes_and_an_empty_file() {
-        let mut bytes = vec![b'y'; 100_000];
-        bytes.push(b'\n');
-        assert_eq!(numbered(&bytes).len(), 1);
-        assert_eq!(numbered(b""), []);
+    fn a_line_longer_than_a_batch_and_an_empty_file() {
+        let mut bytes = vec![b'y'; BATCH_BYTES + 100_000];
+        bytes.extend(b"\nend");
+        assert_eq!(lines(&bytes), ["yyyyyyyy", "end"]);
+        assert!(lines(b"").is_empty());
     }
 }

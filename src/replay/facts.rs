@@ -1,38 +1,51 @@
 //! What is kept of a room's rows for the scorer and the other policies: times, numbers and yes or no, never a text.
 
-use std::{collections::HashMap, rc::Rc};
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use parlor_core::Place;
 
 use super::{
     question::Asks,
-    row::{Pos, Row},
+    row::Row,
 };
 
-/// Gives the same text the same small number.
+/// Gives the same text the same small number. The texts stand one after the other in one string.
 #[derive(Default)]
 pub(super) struct Numbers {
-    of: HashMap<Rc<str>, u32>,
-    names: Vec<Rc<str>>,
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    texts: String,
+    /// Where each text ends.
+    ends: Vec<usize>,
 }
 
 impl Numbers {
     pub(super) fn number(&mut self, name: &str) -> u32 {
-        if let Some(n) = self.of.get(name) {
-            return *n;
+        let Self { table, hasher, texts, ends } = self;
+        let new = ends.len() as u32;
+        let same = |n: &u32| text(texts, ends, *n) == name;
+        let number = *table.entry(hasher.hash_one(name), same, |n| hasher.hash_one(text(texts, ends, *n))).or_insert(new).get();
+        if number == new {
+            texts.push_str(name);
+            ends.push(texts.len());
         }
-        let n = self.names.len() as u32;
-        let name: Rc<str> = name.into();
-        self.names.push(Rc::clone(&name));
-        self.of.insert(name, n);
-        n
+        number
     }
 
     pub(super) fn find(&self, name: &str) -> Option<u32> {
-        self.of.get(name).copied()
+        self.table.find(self.hasher.hash_one(name), |n| text(&self.texts, &self.ends, *n) == name).copied()
     }
 
     pub(super) fn name(&self, number: u32) -> &str {
-        self.names.get(number as usize).map_or("", |n| n)
+        text(&self.texts, &self.ends, number)
     }
+}
+
+fn text<'a>(texts: &'a str, ends: &[usize], number: u32) -> &'a str {
+    let at = number as usize;
+    let from = at.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+    ends.get(at).and_then(|to| texts.get(from..*to)).unwrap_or_default()
 }
 
 /// One row. Its replies and mentions end at these places of the room's lists and begin where those of the row before end.
@@ -60,7 +73,7 @@ pub(super) struct Facts {
     /// Row by number of its id; ids that are only replied to have none.
     row_of: Vec<Option<u32>>,
     replies: Vec<u32>,
-    mentions: Vec<(u32, Pos)>,
+    mentions: Vec<(u32, Place)>,
 }
 
 /// The id was used before in this room.
@@ -102,7 +115,7 @@ impl Facts {
     }
 
     /// Adds the truth about the next row that has none yet: rows are annotated in the order in which they were added.
-    pub(super) fn annotate(&mut self, at: usize, row: &Row<'_>, mentions: &[(&str, Pos)], asks: Asks) {
+    pub(super) fn annotate(&mut self, at: usize, row: &Row<'_>, mentions: &[(&str, Place)], asks: Asks) {
         for reply in row.reply_to.iter().flatten() {
             let id = self.id_number(&reply.0);
             self.replies.push(id);
@@ -159,7 +172,7 @@ impl Facts {
     }
 
     /// Whom a row names.
-    pub(super) fn mentions(&self, at: usize) -> &[(u32, Pos)] {
+    pub(super) fn mentions(&self, at: usize) -> &[(u32, Place)] {
         slice(&self.mentions, self.before(at).map_or(0, |f| f.mentions_end), self.rows.get(at).map_or(0, |f| f.mentions_end))
     }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use parlor_core::{Author, AuthorKind, Item, ItemKind, Link, Member, Mention, Place};
+use parlor_core::{Author, AuthorKind, Item, ItemKind, Link, Member, Mention, Names, Place};
 use sha1::{Digest, Sha1};
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     facts::{Duplicate, Facts},
     personas::{Persona, Personas},
     question,
-    row::{self, Line, Named, Pos, Row},
+    row::{self, Line, Named, Row},
 };
 
 /// Rows are numbered in 32 bits; this leaves room and is far beyond what fits into memory as facts.
@@ -37,6 +37,8 @@ pub(super) struct RoomRun {
     pub persona: Persona,
     pub facts: Facts,
     pub drive: Drive,
+    /// Finds names in rows that do not say whom they name.
+    names: Names,
     /// The latest time seen.
     last_ts: i64,
 }
@@ -105,7 +107,7 @@ impl Intake<'_> {
         let fault = |source| ReplayError::Read { path: path.to_owned(), source };
         let mut archive = Archive::open(path).map_err(fault)?;
         while let Some(batch) = archive.next().map_err(fault)? {
-            let Batch::Lines { bytes, .. } = batch else { continue };
+            let Batch::Lines(bytes) = batch else { continue };
             for line in String::from_utf8_lossy(bytes).split('\n') {
                 if let Ok(Line::Row(row)) = row::read(line) {
                     self.personas.speaks(&row.room, &row.author_id, &row.author_name);
@@ -118,14 +120,18 @@ impl Intake<'_> {
     fn file(&mut self, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), ReplayError> {
         let fault = |source| ReplayError::Read { path: path.to_owned(), source };
         let mut archive = Archive::open(path).map_err(fault)?;
+        let mut number = 0;
         loop {
             let read = archive.read_bytes();
             let started = Instant::now();
             let Some(batch) = archive.next().map_err(fault)? else { break };
             let mut kept = Vec::new();
             match batch {
-                Batch::TooLong(line) => self.bad(path, line, "the line is longer than 1 MiB")?,
-                Batch::Lines { first, bytes } => self.lines(path, first, bytes, &mut kept)?,
+                Batch::TooLong => {
+                    number += 1;
+                    self.bad(path, number, "the line is longer than 1 MiB")?;
+                }
+                Batch::Lines(bytes) => self.lines(path, &mut number, bytes, &mut kept)?,
             }
             self.taken.spent += started.elapsed();
             for (room, at, row) in kept {
@@ -136,18 +142,22 @@ impl Intake<'_> {
         Ok(())
     }
 
-    fn lines<'r>(&mut self, path: &Path, first: u64, bytes: &'r [u8], kept: &mut Vec<Kept<'r>>) -> Result<(), ReplayError> {
+    /// `number` is that of the last line before, and after.
+    fn lines<'r>(&mut self, path: &Path, number: &mut u64, bytes: &'r [u8], kept: &mut Vec<Kept<'r>>) -> Result<(), ReplayError> {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // Whole batches are mostly sound: one check for all their lines, and one for each only where that fails.
         if let Ok(text) = std::str::from_utf8(bytes) {
-            for (number, line) in (first..).zip(text.split('\n')) {
-                self.line(path, number, line, kept)?;
+            for line in text.split('\n') {
+                *number += 1;
+                self.line(path, *number, line, kept)?;
             }
             return Ok(());
         }
-        for (number, line) in (first..).zip(bytes.split(|b| *b == b'\n')) {
+        for line in bytes.split(|b| *b == b'\n') {
+            *number += 1;
             match std::str::from_utf8(line) {
-                Ok(line) => self.line(path, number, line, kept)?,
-                Err(_) => self.bad(path, number, "the line is not UTF-8")?,
+                Ok(line) => self.line(path, *number, line, kept)?,
+                Err(_) => self.bad(path, *number, "the line is not UTF-8")?,
             }
         }
         Ok(())
@@ -205,8 +215,11 @@ impl Intake<'_> {
             self.taken.rooms_left_out += u64::from(persona.is_none());
             let number = persona.map(|persona| {
                 let member = Member { id: persona.id.clone(), name: persona.name.clone(), aliases: Vec::new() };
+                let mut names = Names::default();
+                names.set_members(std::slice::from_ref(&member));
                 self.taken.rooms.push(RoomRun {
                     name: name.to_owned(),
+                    names,
                     facts: Facts::new(&persona.id),
                     persona,
                     drive: Drive::new(member, self.args.draft_ms),
@@ -235,8 +248,15 @@ impl Intake<'_> {
 
     fn annotate(&mut self, room: usize, at: usize, row: &Row<'_>) {
         let Some(room) = self.taken.rooms.get_mut(room) else { return };
-        let mentions: Vec<(&str, Pos)> = row.mentions.iter().flatten().map(|m| (m.author_id.0.as_ref(), m.pos)).collect();
-        room.facts.annotate(at, row, &mentions, question::asks(&row.content));
+        let asks = question::asks(&row.content);
+        if let Some(mentions) = &row.mentions {
+            let mentions: Vec<(&str, Place)> = mentions.iter().map(|m| (m.author_id.0.as_ref(), m.pos)).collect();
+            return room.facts.annotate(at, row, &mentions, asks);
+        }
+        room.names.learn(&row.author_id, &row.author_name);
+        let found = room.names.find(&row.content);
+        let mentions: Vec<(&str, Place)> = found.iter().map(|m| (m.id.as_str(), m.pos)).collect();
+        room.facts.annotate(at, row, &mentions, asks);
     }
 
     fn finish(mut self) -> Result<Taken, ReplayError> {
@@ -289,14 +309,7 @@ fn links(room: &RoomRun, row: &Row<'_>, share: f64) -> Vec<Link> {
 
 fn item(row: &Row<'_>, at: i64, links: Vec<Link>) -> Item {
     let own = |text: &Cow<'_, str>| text.as_ref().to_owned();
-    let mention = |m: &Named<'_>| Mention {
-        id: own(&m.author_id.0),
-        pos: match m.pos {
-            Pos::Typed => Place::Typed,
-            Pos::Open => Place::Open,
-            Pos::In => Place::In,
-        },
-    };
+    let mention = |m: &Named<'_>| Mention { id: own(&m.author_id.0), pos: m.pos };
     Item {
         seq: 0,
         at,

@@ -4,6 +4,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use parlor_core::Place;
 use serde::{
     Deserialize, Deserializer,
     de::{Error, SeqAccess, Visitor},
@@ -49,16 +50,7 @@ pub(super) struct Row<'a> {
 pub(super) struct Named<'a> {
     #[serde(borrow)]
     pub author_id: Id<'a>,
-    pub pos: Pos,
-}
-
-/// Where a name stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Pos {
-    Typed,
-    Open,
-    In,
+    pub pos: Place,
 }
 
 /// Everything that a line may hold, before it is known what it is.

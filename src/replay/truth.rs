@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{facts::Facts, row::Pos};
+use parlor_core::Place;
+
+use super::facts::Facts;
 
 /// Inside this time an obligation must be met, ms (docs/replay.md).
 pub(super) const HORIZON_MS: i64 = 300_000;
@@ -134,7 +136,7 @@ fn describe(turn: &mut Turn, facts: &Facts, replies_to: &[Vec<u32>], end: i64) {
         for (who, pos) in facts.mentions(*row as usize) {
             named = true;
             me_named |= *who == me;
-            let first = matches!(pos, Pos::Open | Pos::Typed);
+            let first = matches!(pos, Place::Open | Place::Typed);
             opens |= first;
             me_opens |= first && *who == me;
         }
