@@ -53,8 +53,18 @@ pub(super) struct Posted {
 #[derive(Debug)]
 pub(super) struct Stuck(pub Millis);
 
-impl Drive {
-    pub(super) fn new(persona: Member, draft_ms: Millis) -> Self {
+/// Hears the lines of one room in order.
+pub(super) trait Listener: Sized {
+    /// Sits down in a room.
+    fn new(persona: Member, draft_ms: Millis) -> Self;
+    /// A line is heard; its place in the stream is left to the listener.
+    fn line(&mut self, item: Item) -> Result<(), Stuck>;
+    /// No line follows.
+    fn finish(&mut self) -> Result<(), Stuck>;
+}
+
+impl Listener for Drive {
+    fn new(persona: Member, draft_ms: Millis) -> Self {
         Self {
             room: Room::new(Policy::new(vec![persona.clone()])),
             persona,
@@ -68,8 +78,8 @@ impl Drive {
         }
     }
 
-    /// A line is heard. All that was due before its time happens first; at the same time the line comes first.
-    pub(super) fn line(&mut self, mut item: Item) -> Result<(), Stuck> {
+    /// All that was due before the line's time happens first; at the same time the line comes first.
+    fn line(&mut self, mut item: Item) -> Result<(), Stuck> {
         while self.wake().is_some_and(|w| w < item.at) {
             self.pass()?;
         }
@@ -79,12 +89,19 @@ impl Drive {
         self.step(Input::Item(item))
     }
 
-    /// No line follows: lets everything happen that is still due.
-    pub(super) fn finish(&mut self) -> Result<(), Stuck> {
+    /// Lets everything happen that is still due.
+    fn finish(&mut self) -> Result<(), Stuck> {
         while self.wake().is_some() {
             self.pass()?;
         }
         Ok(())
+    }
+}
+
+impl Drive {
+    /// The machine as it stands.
+    pub(super) fn into_room(self) -> Room {
+        self.room
     }
 
     fn wake(&self) -> Option<Millis> {
@@ -110,8 +127,10 @@ impl Drive {
     }
 
     fn step(&mut self, input: Input) -> Result<(), Stuck> {
-        let mut inputs = vec![input];
-        while let Some(input) = inputs.pop() {
+        // Most inputs lead to no other, so the first is not put into a list.
+        let mut follow = Vec::new();
+        let mut next = Some(input);
+        while let Some(input) = next {
             self.steps_at_once += 1;
             if self.steps_at_once > MAX_STEPS_AT_ONCE {
                 return Err(Stuck(self.now));
@@ -119,8 +138,9 @@ impl Drive {
             let effects = self.room.step(self.now, input);
             // Last in, first out: the inputs that effects lead to are put down in reverse.
             for effect in effects.into_iter().rev() {
-                self.perform(effect, &mut inputs);
+                self.perform(effect, &mut follow);
             }
+            next = follow.pop();
         }
         Ok(())
     }

@@ -109,15 +109,10 @@ pub fn room(plan: Plan, number: usize) -> Vec<Value> {
         let Some(said) = scenes.get(s).and_then(|scene| scene.said.get(k)) else { continue };
         let mentions: Vec<Value> = said.mentions.iter().map(|(who, pos)| json!({"author_id": who, "pos": pos})).collect();
         let reply_to: Vec<String> = said.replies.iter().map(|r| id_of(s, *r)).collect();
-        let mut row = json!({
-            "room": name, "id": id_of(s, k), "ts": said.ts, "author_id": said.author.0, "author_name": said.author.1,
-            "content": said.text, "reply_to": reply_to, "mentions": mentions,
-        });
-        if said.bot {
-            row["bot"] = true.into();
-            row["reply_to"] = Value::Null;
-        }
-        rows.push(row);
+        rows.push(json!({
+            "room": name, "id": id_of(s, k), "ts": said.ts, "author_id": said.author.0, "author_name": said.author.1, "bot": said.bot,
+            "content": said.text, "reply_to": (!said.bot).then_some(reply_to), "mentions": mentions,
+        }));
     }
     rows
 }
@@ -177,15 +172,19 @@ fn asks_persona(random: &mut Random, scene: &mut Scene, at: i64) {
         ts += random.between(10_000, 120_000);
         let text = filled(random, ANSWERS);
         let answer = scene.say_to(ts, PERSONA, asker, &text, &[last]);
-        if random.chance(0.5) {
-            ts += random.between(15_000, 90_000);
-            let text = format!("and {}", filled(random, ASKS));
-            let again = scene.say(ts, asker, text, &[answer]);
-            ts += random.between(10_000, 60_000);
-            let text = filled(random, ANSWERS);
-            scene.say(ts, PERSONA, text, &[again]);
-        } else if random.chance(0.5) {
-            scene.say(ts + random.between(5_000, 60_000), asker, "thanks".into(), &[answer]);
+        match random.below(4) {
+            0 | 1 => {
+                ts += random.between(15_000, 90_000);
+                let text = format!("and {}", filled(random, ASKS));
+                let again = scene.say(ts, asker, text, &[answer]);
+                ts += random.between(10_000, 60_000);
+                let text = filled(random, ANSWERS);
+                scene.say(ts, PERSONA, text, &[again]);
+            }
+            2 => {
+                scene.say(ts + random.between(5_000, 60_000), asker, "thanks".into(), &[answer]);
+            }
+            _ => {}
         }
     }
 }

@@ -17,7 +17,7 @@ use sha1::{Digest, Sha1};
 use super::{
     Args, ReplayError,
     archive::{Archive, Batch},
-    drive::{Drive, Stuck},
+    drive::{Listener, Stuck},
     facts::{Duplicate, Facts},
     personas::{Persona, Personas},
     question,
@@ -32,11 +32,11 @@ const SHOWN_BAD_ROWS: usize = 10;
 const PERSONA_LINE: &str = "persona";
 
 /// A room after its run.
-pub(super) struct RoomRun {
+pub(super) struct RoomRun<L> {
     pub name: String,
     pub persona: Persona,
     pub facts: Facts,
-    pub drive: Drive,
+    pub listener: L,
     /// Finds names in rows that do not say whom they name.
     names: Names,
     /// The latest time seen.
@@ -44,8 +44,8 @@ pub(super) struct RoomRun {
 }
 
 /// What was read, and how fast.
-pub(super) struct Taken {
-    pub rooms: Vec<RoomRun>,
+pub(super) struct Taken<L> {
+    pub rooms: Vec<RoomRun<L>>,
     /// Rooms that were left out for want of a persona.
     pub rooms_left_out: u64,
     /// Time of reading, decoding and of the machines.
@@ -56,8 +56,8 @@ pub(super) struct Taken {
     pub late_rows: u64,
 }
 
-/// Reads every archive and runs every room.
-pub(super) fn read(args: &Args) -> Result<Taken, ReplayError> {
+/// Reads every archive, and has a listener hear every room.
+pub(super) fn read<L: Listener>(args: &Args) -> Result<Taken<L>, ReplayError> {
     let personas = Personas::beside(&args.archives, args.persona.clone())?;
     let mut intake = Intake {
         args,
@@ -87,7 +87,7 @@ fn style() -> ProgressStyle {
     ProgressStyle::with_template("replay {bar:40} {bytes}/{total_bytes} {eta}").unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-struct Intake<'a> {
+struct Intake<'a, L> {
     args: &'a Args,
     personas: Personas,
     /// Place in the list of rooms by name; none for a room that is left out.
@@ -95,13 +95,13 @@ struct Intake<'a> {
     /// The room of the last row: rows of a room mostly follow each other.
     latest: (String, Option<usize>),
     rows: u32,
-    taken: Taken,
+    taken: Taken<L>,
 }
 
 /// A row that was taken up: room, place in the room, and what the scorer reads from it.
 type Kept<'a> = (usize, usize, Row<'a>);
 
-impl Intake<'_> {
+impl<L: Listener> Intake<'_, L> {
     /// One pass for nothing but the id of who bears the chosen name.
     fn look_for_persona(&mut self, path: &Path) -> Result<(), ReplayError> {
         let fault = |source| ReplayError::Read { path: path.to_owned(), source };
@@ -199,7 +199,7 @@ impl Intake<'_> {
         room.last_ts = ts;
         if row.author_id != room.persona.id.as_str() && !row.deleted {
             let links = links(room, row, self.args.visible_links);
-            room.drive.line(item(row, ts, links)).map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
+            room.listener.line(item(row, ts, links)).map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
         }
         Ok(Took::Kept(number, at))
     }
@@ -222,7 +222,7 @@ impl Intake<'_> {
                     names,
                     facts: Facts::new(&persona.id),
                     persona,
-                    drive: Drive::new(member, self.args.draft_ms),
+                    listener: L::new(member, self.args.draft_ms),
                     last_ts: 0,
                 });
                 self.taken.rooms.len() - 1
@@ -259,13 +259,13 @@ impl Intake<'_> {
         room.facts.annotate(at, row, &mentions, asks);
     }
 
-    fn finish(mut self) -> Result<Taken, ReplayError> {
+    fn finish(mut self) -> Result<Taken<L>, ReplayError> {
         if self.taken.rooms.is_empty() {
             return Err(ReplayError::NoPersona);
         }
         let started = Instant::now();
         for room in &mut self.taken.rooms {
-            room.drive.finish().map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
+            room.listener.finish().map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
         }
         self.taken.spent += started.elapsed();
         Ok(self.taken)
@@ -286,7 +286,7 @@ fn visible(id: &str, share: f64) -> bool {
 }
 
 /// What the machine sees of a row's links; those to lines of the persona are one.
-fn links(room: &RoomRun, row: &Row<'_>, share: f64) -> Vec<Link> {
+fn links<L>(room: &RoomRun<L>, row: &Row<'_>, share: f64) -> Vec<Link> {
     let mut links = Vec::new();
     let mut to_me = row.reply_to_me;
     let replies = row.reply_to.as_deref().unwrap_or_default();

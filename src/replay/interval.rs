@@ -11,7 +11,7 @@ const DRAWS: usize = 1_000;
 /// The 95 % interval of each rate, in the order of [`Rates`].
 pub(super) fn intervals(rooms: &[Counts], seed: u64) -> [Option<(f64, f64)>; 7] {
     let mut random = Random::new(seed, "bootstrap");
-    let mut seen: [Vec<f64>; 7] = Default::default();
+    let mut drawn: [Vec<f64>; 7] = Default::default();
     for _ in 0..DRAWS {
         let mut sum = Counts::default();
         for _ in rooms {
@@ -19,11 +19,11 @@ pub(super) fn intervals(rooms: &[Counts], seed: u64) -> [Option<(f64, f64)>; 7] 
                 sum.add(room);
             }
         }
-        for (values, rate) in seen.iter_mut().zip(Rates::of(&sum).0) {
+        for (values, rate) in drawn.iter_mut().zip(Rates::of(&sum).0) {
             values.extend(rate);
         }
     }
-    seen.map(|mut values| {
+    drawn.map(|mut values| {
         values.sort_by(f64::total_cmp);
         Some((quantile(&values, 0.025)?, quantile(&values, 0.975)?))
     })

@@ -4,7 +4,7 @@ use super::{
     facts::Facts,
     random::Random,
     score::{Played, Post},
-    truth::Truth,
+    truth::{Aim, Truth},
 };
 
 /// The ceiling speaks up for a room question after this time, ms.
@@ -32,10 +32,15 @@ fn each_drafted_once(posts: Vec<Post>) -> Played {
 
 /// Perfect addressee, perfect turn ends, and every room question that nobody else answered in time.
 pub(super) fn ceiling(truth: &Truth) -> Played {
-    let to_me = truth.turns.iter().filter(|t| t.to_me).map(|t| Post { ts: t.t1 + 1, rows: t.rows.clone() });
-    let open = |t: &&super::truth::Turn| t.room_question && !t.to_me && t.other.is_none_or(|o| o > t.t1 + CEILING_WAIT_MS);
-    let orphans = truth.turns.iter().filter(open).map(|t| Post { ts: t.t1 + CEILING_WAIT_MS, rows: t.rows.clone() });
-    each_drafted_once(to_me.chain(orphans).collect())
+    let said = truth.turns.iter().filter_map(|turn| {
+        let after_ms = match turn.aim {
+            Aim::Persona { .. } => 1,
+            Aim::Room if turn.unanswered_for(CEILING_WAIT_MS) => CEILING_WAIT_MS,
+            Aim::Room | Aim::Others => return None,
+        };
+        Some(Post { ts: turn.t1 + after_ms, rows: turn.rows.clone() })
+    });
+    each_drafted_once(said.collect())
 }
 
 /// As many posts as another policy made, to lines drawn from all rooms alike.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Args,
+    drive::Drive,
     facts::Facts,
     interval::intervals,
     intake::{RoomRun, Taken},
@@ -55,7 +56,7 @@ struct Judged {
 const POLICIES: [&str; 6] = ["parlor", "request_queue", "mention_only", "random", "silent", "ceiling"];
 
 impl Report {
-    pub(super) fn of(args: &Args, taken: &Taken) -> Self {
+    pub(super) fn of(args: &Args, taken: &Taken<Drive>) -> Self {
         let truths: Vec<Truth> = taken.rooms.iter().map(|r| Truth::of(&r.facts)).collect();
         let any_truth = taken.rooms.iter().any(|r| r.facts.rows().iter().any(|f| f.annotated));
         let parlor: Vec<Played> = taken.rooms.iter().map(played).collect();
@@ -242,8 +243,8 @@ fn rows_of(facts: &Facts, ids: &[String]) -> Vec<u32> {
     ids.iter().filter_map(|id| facts.row_named(id)).collect()
 }
 
-fn played(room: &RoomRun) -> Played {
-    let (facts, log) = (&room.facts, &room.drive.log);
+fn played(room: &RoomRun<Drive>) -> Played {
+    let (facts, log) = (&room.facts, &room.listener.log);
     let all = |lists: &[Vec<String>]| lists.iter().map(|ids| rows_of(facts, ids)).collect();
     Played {
         posts: log.posts.iter().map(|p| Post { ts: p.ts, rows: rows_of(facts, &p.settles) }).collect(),
@@ -263,10 +264,10 @@ struct Send<'a> {
     prompted: bool,
 }
 
-pub(super) fn write_sends(path: &Path, taken: &Taken) -> io::Result<()> {
+pub(super) fn write_sends(path: &Path, taken: &Taken<Drive>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     for room in &taken.rooms {
-        for post in &room.drive.log.posts {
+        for post in &room.listener.log.posts {
             let send = Send { room: &room.name, ts: post.ts, settles: &post.settles, kind: post.kind, prompted: post.prompted };
             serde_json::to_writer(&mut file, &send)?;
             file.write_all(b"\n")?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     facts::Facts,
-    truth::{HORIZON_MS, Truth},
+    truth::{Aim, HORIZON_MS, Truth, Turn},
 };
 
 /// A post of a policy.
@@ -85,14 +85,14 @@ impl Counts {
         self.sends += 1;
         self.duplicate += u64::from(numbers.iter().all(|n| said.get(*n).is_some_and(|s| !s.is_empty())));
         self.cut_off += u64::from(turns.iter().any(|t| t.t0 <= post.ts && post.ts < t.t1));
-        if !turns.iter().any(|t| t.to_me) {
+        if !turns.iter().any(|t| t.to_me()) {
             self.undirected += 1;
             self.late += u64::from(turns.iter().any(|t| t.other.is_some_and(|o| o < post.ts)));
-            if turns.iter().any(|t| t.room_question) {
+            let asked: Vec<_> = turns.iter().filter(|t| t.aim == Aim::Room).collect();
+            if !asked.is_empty() {
                 self.room_sends += 1;
-                let answered_in_time = |o: i64, t1: i64| post.ts <= o && o <= t1 + HORIZON_MS;
-                let early = turns.iter().filter(|t| t.room_question).any(|t| t.other.is_some_and(|o| answered_in_time(o, t.t1)));
-                self.preempt += u64::from(early);
+                let people_would = |t: &Turn| t.other.is_some_and(|o| post.ts <= o && o <= t.t1 + HORIZON_MS);
+                self.preempt += u64::from(asked.iter().any(|t| people_would(t)));
             } else {
                 self.butt_in += 1;
             }
@@ -104,7 +104,7 @@ impl Counts {
         }
     }
 
-    fn turn(&mut self, turn: &super::truth::Turn, times: &[i64]) {
+    fn turn(&mut self, turn: &Turn, times: &[i64]) {
         if !turn.judged {
             return;
         }
@@ -115,17 +115,21 @@ impl Counts {
             (false, false) => self.silent_unwanted += 1,
         }
         let first = times.iter().filter(|t| **t <= turn.t1 + HORIZON_MS).min().map(|t| t - turn.t1);
-        if turn.direct {
-            self.direct += 1;
-            self.direct_missed += u64::from(first.is_none());
-            self.direct_ms.extend(first);
-        } else if turn.room_question {
-            self.room_questions += 1;
-            if turn.other.is_none_or(|o| o > turn.t1 + HORIZON_MS) {
-                self.orphans += 1;
-                self.orphans_missed += u64::from(first.is_none());
-                self.room_ms.extend(first);
+        match turn.aim {
+            Aim::Persona { question: true } => {
+                self.direct += 1;
+                self.direct_missed += u64::from(first.is_none());
+                self.direct_ms.extend(first);
             }
+            Aim::Room => {
+                self.room_questions += 1;
+                if turn.unanswered_for(HORIZON_MS) {
+                    self.orphans += 1;
+                    self.orphans_missed += u64::from(first.is_none());
+                    self.room_ms.extend(first);
+                }
+            }
+            Aim::Persona { question: false } | Aim::Others => {}
         }
     }
 }
@@ -199,3 +203,6 @@ pub(super) fn percentile(values: &mut [i64], share: f64) -> Option<i64> {
     let at = (share * values.len() as f64) as usize;
     values.get(at.min(values.len().checked_sub(1)?)).copied()
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,12 +21,7 @@ pub(super) struct Turn {
     /// Time of the first and of the last line.
     pub t0: i64,
     pub t1: i64,
-    /// Named at the start, or named or linked with nobody named at the start.
-    pub to_me: bool,
-    /// A question to the persona.
-    pub direct: bool,
-    /// A request that opens a topic and names nobody.
-    pub room_question: bool,
+    pub aim: Aim,
     /// Whether it counts: not the persona's own, and its horizon is inside the room.
     pub judged: bool,
     /// When the persona really replied.
@@ -34,6 +29,30 @@ pub(super) struct Turn {
     /// When somebody else answered first.
     pub other: Option<i64>,
     answered: bool,
+}
+
+/// Whom a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// The persona: named at the start, or named or linked with nobody named at the start.
+    Persona {
+        /// It is a question.
+        question: bool,
+    },
+    /// Whoever is there: a request that opens a topic and names nobody.
+    Room,
+    Others,
+}
+
+impl Turn {
+    pub(super) fn to_me(&self) -> bool {
+        matches!(self.aim, Aim::Persona { .. })
+    }
+
+    /// When nobody else answered until this time after the turn.
+    pub(super) fn unanswered_for(&self, ms: i64) -> bool {
+        self.other.is_none_or(|o| o > self.t1 + ms)
+    }
 }
 
 /// The turns of a room.
@@ -105,9 +124,7 @@ impl Truth {
             author: fact.author,
             t0: fact.ts,
             t1: fact.ts,
-            to_me: false,
-            direct: false,
-            room_question: false,
+            aim: Aim::Others,
             judged: false,
             mine: None,
             other: None,
@@ -153,8 +170,12 @@ fn describe(turn: &mut Turn, facts: &Facts, replies_to: &[Vec<u32>], end: i64) {
     let foreign = turn.author != me;
     turn.mine = answers.get(&me).copied();
     turn.other = answers.iter().filter(|(who, _)| **who != me).map(|(_, ts)| *ts).min();
-    turn.to_me = me_opens || (!opens && (me_named || linked));
-    turn.direct = turn.to_me && question && foreign;
-    turn.room_question = root && !named && request && foreign;
+    turn.aim = if me_opens || (!opens && (me_named || linked)) {
+        Aim::Persona { question }
+    } else if root && !named && request {
+        Aim::Room
+    } else {
+        Aim::Others
+    };
     turn.judged = foreign && turn.t1 + HORIZON_MS <= end;
 }
