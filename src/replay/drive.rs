@@ -3,8 +3,8 @@
 //! It must not look ahead: a line reaches the machine when its time has come and not before.
 
 use parlor_core::{
-    Act, Author, AuthorKind, Draft, DraftAct, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis, ObligationId,
-    ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
+    Act, Author, AuthorKind, Draft, DraftAct, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis,
+    ObligationId, ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
 };
 
 /// Steps of one machine at one moment of the virtual clock. A burst of lines costs a handful; a machine that needs more asks for
@@ -175,8 +175,7 @@ impl Drive {
             RowKind::Post { text } => {
                 self.posts += 1;
                 let shown = row.address.filter(|a| a.reply).map(|a| Link { id: a.platform_id, author: None });
-                let posted =
-                    Posted { ts: self.now, settles: row.settles_lines, kind: row.owed, prompted: !row.unprompted };
+                let posted = Posted { ts: self.now, settles: row.settles_lines, kind: row.owed, prompted: !row.unprompted };
                 self.log.posts.push(posted);
                 (Some(format!("own:{}", self.posts)), ItemKind::Message, text, shown.into_iter().collect())
             }

@@ -5,10 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use parlor_core::Place;
 
-use super::{
-    question::Asks,
-    row::Row,
-};
+use super::{question::Asks, row::Row};
 
 /// Gives the same text the same small number. The texts stand one after the other in one string.
 #[derive(Default)]
@@ -83,15 +80,7 @@ impl Facts {
     pub(super) fn new(persona: &str) -> Self {
         let mut authors = Numbers::default();
         let me = authors.number(persona);
-        Self {
-            me,
-            authors,
-            ids: Numbers::default(),
-            rows: Vec::new(),
-            row_of: Vec::new(),
-            replies: Vec::new(),
-            mentions: Vec::new(),
-        }
+        Self { me, authors, ids: Numbers::default(), rows: Vec::new(), row_of: Vec::new(), replies: Vec::new(), mentions: Vec::new() }
     }
 
     /// Takes up a row at a time that does not go back. What it replies to and names follows in [`Facts::annotate`].

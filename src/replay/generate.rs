@@ -22,8 +22,10 @@ const PEOPLE: &[(&str, &str)] = &[
     ("u7", "Goran"),
     ("u8", "\u{5e9}\u{5dc}\u{5d5}\u{5dd}"),
 ];
-const THINGS: &[&str] = &["the small kiln", "this glaze", "a stoneware bowl", "the wedging table", "cone six", "the slab roller", "my test tile"];
-const ASKS: &[&str] = &["how hot does {} get?", "why is {} cracking", "what should I do with {}?", "is {} ready yet?", "how do I clean {}?"];
+const THINGS: &[&str] =
+    &["the small kiln", "this glaze", "a stoneware bowl", "the wedging table", "cone six", "the slab roller", "my test tile"];
+const ASKS: &[&str] =
+    &["how hot does {} get?", "why is {} cracking", "what should I do with {}?", "is {} ready yet?", "how do I clean {}?"];
 const SAYS: &[&str] = &[
     "{} came out well today.",
     "I left {} by the window",
@@ -32,7 +34,8 @@ const SAYS: &[&str] = &[
     "\u{5d4}\u{5ea}\u{5e0}\u{5d5}\u{5e8} \u{5d7}\u{5dd} \u{5d4}\u{5d9}\u{5d5}\u{5dd}",
     "look at https://kiln.example/{} when you have a minute",
 ];
-const ANSWERS: &[&str] = &["about twelve hundred for {}.", "leave {} until it is cold", "it depends on {}, try a tile first.", "yes, {} is done."];
+const ANSWERS: &[&str] =
+    &["about twelve hundred for {}.", "leave {} until it is cold", "it depends on {}, try a tile first.", "yes, {} is done."];
 
 /// What to make.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +70,14 @@ impl Scene {
     }
 
     /// Says it to somebody by name, at the start of the line.
-    fn say_to(&mut self, ts: i64, author: (&'static str, &'static str), to: (&'static str, &'static str), text: &str, replies: &[usize]) -> usize {
+    fn say_to(
+        &mut self,
+        ts: i64,
+        author: (&'static str, &'static str),
+        to: (&'static str, &'static str),
+        text: &str,
+        replies: &[usize],
+    ) -> usize {
         let at = self.say(ts, author, format!("{}: {text}", to.1), replies);
         if let Some(said) = self.said.last_mut() {
             said.mentions.push((to.0, "open"));

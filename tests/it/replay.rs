@@ -52,7 +52,9 @@ fn line(id: &str, ts: i64, author: &str, text: &str) -> Value {
 }
 
 fn jsonl(rows: &[Value]) -> String {
-    rows.iter().map(|r| format!("{r}\n")).collect()
+    let mut text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
 }
 
 #[test]
@@ -68,18 +70,32 @@ fn generated_rooms_are_judged_and_a_run_repeats_itself() {
     assert_eq!(report.lines, text.lines().count() - PLAN.rooms);
     let rate = |policy: &str, name: &str| report.figure(policy, name).unwrap_or_else(|| panic!("{policy} has no {name}"));
     for policy in ["parlor", "request_queue", "random", "ceiling"] {
-        for name in ["duplicate_rate", "already_answered_rate", "missed_direct_rate", "missed_orphan_rate", "cut_off_rate", "butt_in_rate"] {
+        for name in ["duplicate_rate", "already_answered_rate", "missed_direct_rate", "missed_orphan_rate", "cut_off_rate", "butt_in_rate"]
+        {
             let (value, low, high) = (rate(policy, name), rate(policy, &format!("{name}_low")), rate(policy, &format!("{name}_high")));
             assert!(0.0 <= low && low <= value && value <= high && high <= 1.0, "{policy} {name}: {low} {value} {high}");
         }
-        for name in ["balanced_accuracy", "macro_f1", "mir", "fir", "latency_p50_ms", "latency_p95_ms", "gate_calls", "drafts", "sends", "reactions"] {
+        for name in [
+            "balanced_accuracy",
+            "macro_f1",
+            "mir",
+            "fir",
+            "latency_p50_ms",
+            "latency_p95_ms",
+            "gate_calls",
+            "drafts",
+            "sends",
+            "reactions",
+        ] {
             rate(policy, name);
         }
     }
     // What each policy is bound to do, whatever the rooms say.
     assert!(rate("request_queue", "missed_direct_rate") < 1e-9 && rate("request_queue", "butt_in_rate") > 0.2);
     assert!(rate("silent", "missed_direct_rate") > 1.0 - 1e-9 && rate("silent", "sends") < 1e-9);
-    assert!(rate("ceiling", "missed_direct_rate") < 1e-9 && rate("ceiling", "cut_off_rate") < 1e-9 && rate("ceiling", "duplicate_rate") < 1e-9);
+    assert!(
+        rate("ceiling", "missed_direct_rate") < 1e-9 && rate("ceiling", "cut_off_rate") < 1e-9 && rate("ceiling", "duplicate_rate") < 1e-9
+    );
     assert!(rate("mention_only", "missed_orphan_rate") > 1.0 - 1e-9);
     // And the machine: it answers most direct questions, and interrupts far less than a queue.
     assert!(rate("parlor", "missed_direct_rate") < 0.3, "{}", rate("parlor", "missed_direct_rate"));
@@ -221,7 +237,9 @@ fn an_archive_without_truth_gives_cost_and_nulls() {
     }
     let report = replay(&args(&[&file(&dir, "rows.jsonl", &jsonl(&rows))])).unwrap();
     let parlor = &figures(&report)["policies"]["parlor"];
-    for name in ["duplicate_rate", "missed_direct_rate", "butt_in_rate_low", "balanced_accuracy", "macro_f1", "mir", "fir", "latency_p50_ms"] {
+    for name in
+        ["duplicate_rate", "missed_direct_rate", "butt_in_rate_low", "balanced_accuracy", "macro_f1", "mir", "fir", "latency_p50_ms"]
+    {
         assert_eq!(parlor[name], Value::Null, "{name}");
     }
     assert!(parlor["sends"].as_f64().unwrap() > 1.0 && parlor["drafts"].as_f64() >= parlor["sends"].as_f64(), "{parlor}");
@@ -230,18 +248,20 @@ fn an_archive_without_truth_gives_cost_and_nulls() {
 #[test]
 fn rows_that_cannot_be_used_are_counted_shown_and_passed_over() {
     let dir = TempDir::new().unwrap();
-    let mut text = generate::archive(Plan { rooms: 1, ..PLAN });
-    let sound = text.lines().count();
-    let first = text.lines().nth(1).unwrap().to_owned();
-    text.push_str("{\"room\":\"room-0\",\"id\":\"x\n");
-    text.push_str("[1,2]\n\n");
-    text.push_str(&format!("{}\n", json!({"room": "room-0", "id": "y", "author_id": "a", "author_name": "a", "content": "secret plan"})));
-    text.push_str(&format!("{}\n", json!({"room": "room-0", "id": "y", "ts": "secret plan"})));
-    text.push_str(&format!("{first}\n"));
-    text.push_str(&format!("{}\n", json!({"room": "room-0", "persona_id": "u1"})));
-    for k in 0..20 {
-        text.push_str(&format!("nonsense {k}\n"));
-    }
+    let good = generate::archive(Plan { rooms: 1, ..PLAN });
+    let sound = good.lines().count();
+    let mut rows: Vec<String> = good.lines().map(str::to_owned).collect();
+    rows.extend([
+        "{\"room\":\"room-0\",\"id\":\"x".to_owned(),
+        "[1,2]".to_owned(),
+        String::new(),
+        json!({"room": "room-0", "id": "y", "author_id": "a", "author_name": "a", "content": "secret plan"}).to_string(),
+        json!({"room": "room-0", "id": "y", "ts": "secret plan"}).to_string(),
+        rows[1].clone(),
+        json!({"room": "room-0", "persona_id": "u1"}).to_string(),
+    ]);
+    rows.extend((0..20).map(|k| format!("nonsense {k}")));
+    let text = rows.join("\n") + "\n";
     let path = file(&dir, "rows.jsonl", &text);
     let mut bytes = text.into_bytes();
     bytes.extend(b"\"\xff\xfe\"\n");
@@ -250,7 +270,9 @@ fn rows_that_cannot_be_used_are_counted_shown_and_passed_over() {
     assert_eq!((report.bad_rows, report.bad_examples.len(), report.lines), (27, 10, sound - 1));
     let shown = report.bad_examples.join("\n");
     assert!(!shown.contains("secret"), "{shown}");
-    for (line, reason) in [(1, "EOF while parsing"), (2, "wrong value"), (4, "missing field `ts`"), (6, "used before"), (7, "header comes after")] {
+    for (line, reason) in
+        [(1, "EOF while parsing"), (2, "wrong value"), (4, "missing field `ts`"), (6, "used before"), (7, "header comes after")]
+    {
         let place = format!("{}:{}: ", path.display(), sound + line);
         let told = report.bad_examples.iter().find_map(|e| e.strip_prefix(&place)).unwrap_or_else(|| panic!("no {place} in {shown}"));
         assert!(told.contains(reason), "{told}");
@@ -277,10 +299,8 @@ fn odd_rows_are_bounded_and_never_stop_a_run() {
     assert_eq!((report.lines, report.bad_rows, figures(&report)["late_rows"].as_u64()), (6, 0, Some(4)));
 
     // One room of many lines by one author, each a question by name.
-    let mut many = format!("{header}\n");
-    for n in 0..100_000 {
-        many.push_str(&format!("{}\n", line(&n.to_string(), n * 1_000, "a", "wren: and now?")));
-    }
+    let lines = (0..100_000).map(|n| line(&n.to_string(), n * 1_000, "a", "wren: and now?"));
+    let many = jsonl(&std::iter::once(header.clone()).chain(lines).collect::<Vec<_>>());
     let report = replay(&args(&[&file(&dir, "many.jsonl", &many)])).unwrap();
     assert_eq!((report.lines, report.bad_rows), (100_000, 0));
 

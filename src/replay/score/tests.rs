@@ -71,9 +71,19 @@ struct Case {
 fn each_metric_by_hand() {
     let cases = [
         Case { posts: &[(20, &["d1", "d2"])], posted: [1, 0, 0, 0, 0, 0, 0, 0], missed: [0, 1], why: "one answer to the whole turn" },
-        Case { posts: &[(5, &["d1"])], posted: [1, 0, 1, 0, 0, 0, 0, 0], missed: [0, 1], why: "before the second line: cut off, not missed" },
+        Case {
+            posts: &[(5, &["d1"])],
+            posted: [1, 0, 1, 0, 0, 0, 0, 0],
+            missed: [0, 1],
+            why: "before the second line: cut off, not missed",
+        },
         Case { posts: &[(5, &["d1"]), (20, &["d2"])], posted: [2, 1, 1, 0, 0, 0, 0, 0], missed: [0, 1], why: "the same turn twice" },
-        Case { posts: &[(20, &["d1"]), (30, &["d2", "q"])], posted: [2, 0, 0, 0, 0, 0, 0, 0], missed: [0, 1], why: "one of two turns is new" },
+        Case {
+            posts: &[(20, &["d1"]), (30, &["d2", "q"])],
+            posted: [2, 0, 0, 0, 0, 0, 0, 0],
+            missed: [0, 1],
+            why: "one of two turns is new",
+        },
         Case { posts: &[(311, &["d1"])], posted: [1, 0, 0, 0, 0, 0, 0, 0], missed: [1, 1], why: "after the horizon" },
         Case { posts: &[(310, &["d1"])], posted: [1, 0, 0, 0, 0, 0, 0, 0], missed: [0, 1], why: "at the horizon" },
         Case { posts: &[(150, &["q"])], posted: [1, 0, 0, 1, 0, 1, 1, 0], missed: [1, 1], why: "before b's answer" },
