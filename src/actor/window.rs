@@ -34,19 +34,30 @@ impl Window {
         (!self.ends.is_empty()).then_some(self.base)
     }
 
-    /// Whether items that are read backwards from the newest already fill a new window.
-    pub(super) fn is_filled_by(&self, items: &[ReadItem]) -> bool {
-        items.iter().map(tokens).sum::<usize>() >= self.max_tokens / KEPT
+    pub(super) fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// What items count, by estimate.
+    pub(super) fn tokens(items: &[ReadItem]) -> usize {
+        items.iter().map(tokens).sum()
+    }
+
+    /// Whether items of so many tokens, read backwards from the newest, already fill a new window.
+    pub(super) fn is_filled_by(&self, tokens: usize) -> bool {
+        tokens >= self.max_tokens / KEPT
     }
 
     /// Cuts all items after the base, oldest first, into reads, and remembers the boundaries. A first or overfull window
     /// begins anew with the newest half, the newest item whole whatever its length.
     pub(super) fn cut(&mut self, mut items: Vec<ReadItem>) -> Vec<Read> {
         let (Some(oldest), Some(newest)) = (items.first().map(|i| i.seq), items.last().map(|i| i.seq)) else { return Vec::new() };
-        if self.ends.is_empty() {
+        // A gap to the base would be a read that leaves lines out: begin anew.
+        if self.ends.is_empty() || oldest != self.base + 1 {
             self.base = oldest.saturating_sub(1);
+            self.ends.clear();
         }
-        if items.iter().map(tokens).sum::<usize>() > self.max_tokens {
+        if Self::tokens(&items) > self.max_tokens {
             self.rebase(&mut items);
         } else if self.ends.len() >= MAX_READS {
             self.ends.clear();
@@ -161,7 +172,7 @@ mod tests {
     #[test]
     fn reading_backwards_stops_at_half_a_window() {
         let window = Window::new(500);
-        assert!(!window.is_filled_by(&items(1..=4, 30)));
-        assert!(window.is_filled_by(&items(1..=5, 30)));
+        assert!(!window.is_filled_by(Window::tokens(&items(1..=4, 30))));
+        assert!(window.is_filled_by(Window::tokens(&items(1..=5, 30))));
     }
 }

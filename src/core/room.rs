@@ -151,6 +151,13 @@ impl Room {
         room
     }
 
+    /// The same room, whose inputs and so whose effects are numbered on from here: for one that is rebuilt from a log.
+    #[must_use]
+    pub fn numbered_from(mut self, n: u64) -> Self {
+        self.n = n;
+        self
+    }
+
     /// A stored room, brought up to date with the inputs stored since.
     #[must_use]
     pub fn restore(stored: Self, since: impl IntoIterator<Item = (Millis, Input)>) -> Self {

@@ -113,13 +113,11 @@ impl Sender {
             };
             self.reach(CrashPoint::Claimed)?;
             // Tries end with the lease: then the next claim gives the row again, with the same nonce.
-            match timeout_at(until, self.send(room, &row)).await {
-                Ok(done) => done?,
-                Err(_) => {
-                    tracing::warn!(room, row = row.dedupe, "a row could not be posted within its lease; it will be claimed again");
-                    return Ok(Drained::Failed);
-                }
-            }
+            let Ok(done) = timeout_at(until, self.send(room, &row)).await else {
+                tracing::warn!(room, row = row.dedupe, "a row could not be posted within its lease; it will be claimed again");
+                return Ok(Drained::Failed);
+            };
+            done?;
         }
     }
 

@@ -127,6 +127,13 @@ impl Session {
         decode("the room's history", &json)
     }
 
+    /// Places of the lines that the decisions say are still owed and that no row of the outbox covers, at most
+    /// [`ITEMS_AT_ONCE`]: what a machine that lost its state has to be told again.
+    pub async fn open_lines(&self) -> Result<Vec<i64>, LedgerError> {
+        let query = sqlx::query_scalar("select api.open_lines($1, $2, $3)").bind(self.stream).bind(self.boot).bind(ITEMS_AT_ONCE as i64);
+        bounded(query.fetch_one(self.ledger.pool())).await
+    }
+
     /// Lines of this room with these words, newest first, without what was deleted.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<LedgerItem>, LedgerError> {
         let query = sqlx::query_scalar("select api.search($1, $2, $3, $4)::text")

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
+mod actor_outage;
+mod actor_restart;
 mod broker_books;
 mod broker_budget;
 mod broker_kit;
@@ -10,6 +12,8 @@ mod broker_stub;
 mod console_browser;
 mod console_http;
 mod console_looks;
+mod gateway_console;
+mod gateway_crash;
 mod ledger_bell;
 mod ledger_books;
 mod ledger_items;
@@ -17,5 +21,11 @@ mod ledger_outbox;
 mod ledger_server;
 mod ledger_steps;
 mod replay;
+mod room_bursts;
+mod room_many;
+mod room_memory;
+mod room_mute;
+mod room_overtaken;
+mod room_silence;
 mod support;
 mod tidy;

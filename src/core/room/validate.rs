@@ -176,7 +176,7 @@ impl Room {
             unprompted: row.unprompted,
             withdrawing: false,
             since: self.now,
-            given_up: row.expires_at.max(self.now) + super::outbox::OUTCOME_GRACE_MS,
+            given_up: row.expires_at.max(self.now).saturating_add(super::outbox::OUTCOME_GRACE_MS),
         }));
         out.push(EffectKind::Submit(row));
     }

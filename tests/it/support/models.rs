@@ -8,35 +8,35 @@ use parlor_core::{DraftAct, Failure, ObligationId};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 /// Longer than any wait that a test's policy sets; a test that needs all of it has failed.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The double.
-pub struct HeldModels {
+pub(crate) struct HeldModels {
     calls: mpsc::Sender<Held>,
     waiting: Mutex<mpsc::Receiver<Held>>,
 }
 
 /// One call, waiting for the test.
-pub struct Held {
-    pub call: ModelCall,
+pub(crate) struct Held {
+    pub(crate) call: ModelCall,
     answer: oneshot::Sender<Result<ModelAct, Failure>>,
 }
 
 impl HeldModels {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // More calls at once than any test makes; the actor itself makes one.
         let (calls, waiting) = mpsc::channel(64);
         Self { calls, waiting: Mutex::new(waiting) }
     }
 
     /// The next call that the actor makes or has made.
-    pub async fn next(&self) -> Held {
+    pub(crate) async fn next(&self) -> Held {
         let next = async { self.waiting.lock().await.recv().await.expect("the double holds a sender") };
         tokio::time::timeout(DEADLINE, next).await.expect("the actor should have asked for a draft")
     }
 
     /// Whether a call waits that nobody took.
-    pub async fn is_idle(&self) -> bool {
+    pub(crate) async fn is_idle(&self) -> bool {
         self.waiting.lock().await.is_empty()
     }
 }
@@ -54,40 +54,40 @@ impl Models for HeldModels {
 
 impl Held {
     /// Everything that the model is shown of the room, as one text.
-    pub fn room_text(&self) -> String {
+    pub(crate) fn room_text(&self) -> String {
         let lines: Vec<String> = self.items().map(|i| format!("{} {} {}: {}", i.seq, i.kind, i.name, i.text)).collect();
         lines.join("\n")
     }
 
-    pub fn items(&self) -> impl Iterator<Item = &parlor::ports::ReadItem> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = &parlor::ports::ReadItem> {
         self.call.reads.iter().flat_map(|r| &r.items)
     }
 
-    pub fn offered(&self) -> Vec<ObligationId> {
+    pub(crate) fn offered(&self) -> Vec<ObligationId> {
         self.call.owed.iter().map(|o| o.id).collect()
     }
 
     /// Replies for everything that is owed.
-    pub fn reply(self, text: &str) {
+    pub(crate) fn reply(self, text: &str) {
         let settles = self.offered();
         self.act(ModelAct { act: DraftAct::Reply { text: text.into() }, settles });
     }
 
-    pub fn pass(self, reason: &str) {
+    pub(crate) fn pass(self, reason: &str) {
         let settles = self.offered();
         self.act(ModelAct { act: DraftAct::Pass { reason: reason.into() }, settles });
     }
 
-    pub fn act(self, act: ModelAct) {
+    pub(crate) fn act(self, act: ModelAct) {
         self.answer.send(Ok(act)).expect("the actor should still wait for this draft");
     }
 
-    pub fn fail(self, failure: Failure) {
+    pub(crate) fn fail(self, failure: Failure) {
         self.answer.send(Err(failure)).expect("the actor should still wait for this draft");
     }
 
     /// Waits until the actor has given the call up.
-    pub async fn dropped(mut self) {
+    pub(crate) async fn dropped(mut self) {
         tokio::time::timeout(DEADLINE, self.answer.closed()).await.expect("the actor should have given this draft up");
     }
 }

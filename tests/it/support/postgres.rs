@@ -41,7 +41,7 @@ pub(crate) fn server() -> &'static PrivateServer {
 }
 
 /// A folder that is removed when the run has ended, however it ends: a shell waits for the end of its input.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let parent = if PathBuf::from("/dev/shm").is_dir() { PathBuf::from("/dev/shm") } else { std::env::temp_dir() };
     let folder = parent.join(format!("parlor-it-{}", uuid::Uuid::new_v4().simple()));
     let script = "cat; while ! rm -rf -- \"$1\" || [ -e \"$1\" ]; do sleep 0.2; done";

@@ -1,0 +1,87 @@
+//! Writes a draft: the persona's instructions, the room as the ledger holds it now, what is owed, and one call of a model. It
+//! tries once; the machine decides about time-outs and further tries, and dropping the call ends it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use parlor_core::{Draft, Failure};
+use tokio::{sync::watch, time::sleep};
+
+use super::{PersonaText, RoomTexts, context, prompt, window::Window};
+use crate::{
+    ledger::{LedgerError, Session},
+    ports::{ModelAct, ModelCall, Models, Read},
+};
+
+/// Wait before the room is read again after the database failed; the machine's time-out ends the tries.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// See the module.
+pub(super) struct Drafter {
+    room: String,
+    texts: watch::Receiver<RoomTexts>,
+    session: Session,
+    models: Arc<dyn Models>,
+    /// What each persona has been shown; at most the personas of the texts.
+    windows: Mutex<BTreeMap<String, Window>>,
+}
+
+impl Drafter {
+    pub(super) fn new(room: String, texts: watch::Receiver<RoomTexts>, session: Session, models: Arc<dyn Models>) -> Self {
+        Self { room, texts, session, models, windows: Mutex::new(BTreeMap::new()) }
+    }
+
+    pub(super) async fn draft(&self, draft: &Draft) -> Result<ModelAct, Failure> {
+        let (persona, rules) = {
+            let texts = self.texts.borrow();
+            (texts.personas.get(&draft.persona).cloned(), texts.rules.clone())
+        };
+        let Some(persona) = persona else {
+            tracing::error!(room = self.room, persona = draft.persona, "a member of the room has no text; declare the persona");
+            return Err(Failure::Refused);
+        };
+        let reads = self.reads(draft, &persona).await?;
+        let call = ModelCall {
+            room: self.room.clone(),
+            persona: draft.persona.clone(),
+            system: prompt::system_text(&self.room, &rules, &persona),
+            owed: prompt::owed_lines(draft, &reads),
+            reads,
+            persona_name: persona.name,
+            model: persona.model,
+            start: draft.start.clone(),
+        };
+        self.models.draft(call).await
+    }
+
+    async fn reads(&self, draft: &Draft, persona: &PersonaText) -> Result<Vec<Read>, Failure> {
+        let window = self.window(&draft.persona, persona.context_tokens);
+        let items = loop {
+            match context::items(&self.session, &window, draft.cursor).await {
+                Ok(items) => break items,
+                Err(error) if error.is_transient() => sleep(RETRY).await,
+                Err(error) => {
+                    if !matches!(error, LedgerError::Fenced) {
+                        tracing::error!(room = self.room, %error, "the room cannot be read for a draft");
+                    }
+                    return Err(Failure::Provider);
+                }
+            }
+        };
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = self.texts.borrow();
+        windows.retain(|persona, _| texts.personas.contains_key(persona));
+        let window = windows.entry(draft.persona.clone()).or_insert(window);
+        Ok(window.cut(items))
+    }
+
+    /// The window as the last call left it; a new size begins a new one.
+    fn window(&self, persona: &str, tokens: usize) -> Window {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.retain(|known, window| known != persona || window.max_tokens() == tokens);
+        windows.get(persona).cloned().unwrap_or_else(|| Window::new(tokens))
+    }
+}
