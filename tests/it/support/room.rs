@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap, sync::Arc, time::Duration};
 use parlor::{
     actor::{self, Means, PersonaText, RoomConfig, RoomHandle, RoomState, RoomTexts},
     gateway::{ConsoleIntake, ConsoleRoom, ConsoleRooms, Sender, SenderOptions},
-    ledger::{Admin, Bell, DecisionRow, Hub, HubOptions, Label, LedgerItem, OutboxRow, Page, PolicyRow, Reader, Ringer},
+    ledger::{Admin, Bell, DecisionRow, Hub, HubOptions, Label, LedgerError, LedgerItem, OutboxRow, Page, PolicyRow, Reader, Ringer},
     ports::{Heard, HeardKind, Intake, IntakeError, ModelRef, Posted},
 };
 use parlor_core::{AuthorKind, ItemKind, Member, Mode, Policy, View};
@@ -256,19 +256,19 @@ impl Rig {
     }
 
     pub(crate) async fn floor(&self) -> Option<View> {
-        self.reader.floor(self.stream).await.unwrap().map(|f| serde_json::from_str(f.view.get()).unwrap())
+        patient(|| self.reader.floor(self.stream)).await.map(|f| serde_json::from_str(f.view.get()).unwrap())
     }
 
     pub(crate) async fn items(&self) -> Vec<LedgerItem> {
-        self.reader.items(self.stream, Page::Last, 500).await.unwrap()
+        patient(|| self.reader.items(self.stream, Page::Last, 500)).await
     }
 
     pub(crate) async fn decisions(&self) -> Vec<DecisionRow> {
-        self.reader.decisions(self.stream, Page::Last, 500).await.unwrap()
+        patient(|| self.reader.decisions(self.stream, Page::Last, 500)).await
     }
 
     pub(crate) async fn rows(&self) -> Vec<OutboxRow> {
-        self.reader.rows(self.stream, Page::Last, 500).await.unwrap()
+        patient(|| self.reader.rows(self.stream, Page::Last, 500)).await
     }
 
     /// Texts of our own posts, in order.
@@ -312,6 +312,17 @@ impl Drop for Rig {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// Repeats a read that fails only because the database was away: each connection from before notices that once.
+async fn patient<T, F: Future<Output = Result<T, LedgerError>>>(read: impl Fn() -> F) -> T {
+    for _ in 0..20 {
+        match read().await {
+            Err(error) if error.is_transient() => {}
+            done => return done.unwrap(),
+        }
+    }
+    read().await.unwrap()
 }
 
 pub(crate) fn member(id: &str, name: &str) -> Member {
