@@ -1,10 +1,10 @@
 //! Subcommands and the crypto provider, nothing else.
 
-use std::process::ExitCode;
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::Parser;
-use parlor::{cli, ledger, replay, telemetry};
+use parlor::{cli, dev, ledger, replay, telemetry};
 use secrecy::SecretString;
 
 #[derive(Parser)]
@@ -16,6 +16,8 @@ struct Parlor {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    /// Runs the rooms of a folder, everything in one process, with a console on this machine.
+    Dev(Dev),
     /// Applies the ledger's schema to a database, and ends.
     Migrate(Migrate),
     /// Runs archives of real chat through the room machine on a virtual clock.
@@ -26,6 +28,21 @@ enum Command {
     Tail(cli::Tail),
     /// Shows what a room decided, and why.
     Why(cli::Why),
+}
+
+#[derive(clap::Args)]
+struct Dev {
+    /// Folder with Room and Persona documents (*.yaml, *.yml).
+    dir: PathBuf,
+    /// Where the private Postgres and the console's keys are kept.
+    #[arg(long, value_name = "DIR", default_value = ".parlor")]
+    state: PathBuf,
+    /// A Postgres database of your own, 15 or newer, instead of the private one.
+    #[arg(long, value_name = "URL", env = "PARLOR_DATABASE_URL", hide_env_values = true)]
+    database_url: Option<SecretString>,
+    /// Address of the console; port 0 for any free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7080")]
+    listen: SocketAddr,
 }
 
 #[derive(clap::Args)]
@@ -60,6 +77,9 @@ fn run(command: Command) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime could not be started")?;
     runtime.block_on(async {
         match command {
+            Command::Dev(Dev { dir, state, database_url, listen }) => {
+                dev::run(dev::Options { dir, state, database: database_url, listen }).await?;
+            }
             Command::Migrate(Migrate { database_url }) => ledger::migrate(&database_url).await?,
             Command::Replay(args) => replay::run(&args)?,
             Command::Say(say) => say.run().await?,

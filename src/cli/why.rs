@@ -102,7 +102,12 @@ fn row_text(row: &OutboxRow, zone: &TimeZone) -> String {
     let place = row.echo_seq.map_or_else(String::new, |seq| format!(" (line {seq})"));
     let reason = row.reason.as_deref().map_or_else(String::new, |r| format!(", {}", out::plain(r, 0)));
     let persona = out::plain(&row.persona, 0);
-    format!("{}  {} of {persona}, {:?}{reason}{place}: {what}", out::clock(row.created_ms, zone), row.kind, row.state)
+    format!("{}  {} of {persona}, {}{reason}{place}: {what}", out::clock(row.created_ms, zone), row.kind, state(row))
+}
+
+/// The states are single words.
+fn state(row: &OutboxRow) -> String {
+    format!("{:?}", row.state).to_lowercase()
 }
 
 fn row_json(row: &OutboxRow) -> serde_json::Value {
@@ -113,7 +118,7 @@ fn row_json(row: &OutboxRow) -> serde_json::Value {
         "dedupe": row.dedupe,
         "persona": row.persona,
         "kind": row.kind,
-        "state": format!("{:?}", row.state).to_lowercase(),
+        "state": state(row),
         "reason": row.reason,
         "settles": row.settles,
         "body": row.body,

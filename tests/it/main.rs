@@ -12,6 +12,7 @@ mod broker_stub;
 mod console_browser;
 mod console_http;
 mod console_looks;
+mod dev;
 mod gateway_console;
 mod gateway_crash;
 mod ledger_bell;

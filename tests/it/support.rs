@@ -1,6 +1,7 @@
 //! Servers and doubles that the tests start.
 
 pub(crate) mod browser;
+pub(crate) mod dev;
 pub(crate) mod models;
 pub(crate) mod postgres;
 pub(crate) mod room;

@@ -1,0 +1,230 @@
+//! The rooms that run in this process: started, changed, hushed and stopped as their documents say.
+//!
+//! A change is written to the policy row first, and only then told to anybody: a mute holds from the commit on, whatever the
+//! room's actor is doing. What cannot be written now, because the database is away, is kept and tried again.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use parlor_core::{Audience, Millis};
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    reader::LedgerRooms,
+    table::{Entry, Table},
+};
+use crate::{
+    actor::{self, Means, PersonaText, RoomHandle, RoomTexts},
+    api::{Change, RoomConfig},
+    broker::RoomBooks,
+    gateway::{ConsoleRoom, ConsoleRooms, Sender},
+    ledger::{Admin, Caps, Label, LedgerError, PolicyRow},
+};
+
+/// What rooms are made of.
+pub(crate) struct Parts {
+    pub(crate) admin: Admin,
+    pub(crate) table: Table,
+    pub(crate) books: Arc<RoomBooks>,
+    pub(crate) surface: ConsoleRooms,
+    pub(crate) sender: Sender,
+    pub(crate) reader: Arc<LedgerRooms>,
+    pub(crate) means: Means,
+    pub(crate) tracker: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
+
+/// The rooms of the process.
+pub(crate) struct Rooms {
+    parts: Parts,
+    running: BTreeMap<String, Running>,
+    /// Changes that are still to be written; the latest of each room.
+    wanted: BTreeMap<String, Change>,
+}
+
+struct Running {
+    stream: i64,
+    config: Arc<RoomConfig>,
+    texts: watch::Sender<RoomTexts>,
+    actor: RoomHandle,
+    stop: CancellationToken,
+}
+
+impl Rooms {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self { parts, running: BTreeMap::new(), wanted: BTreeMap::new() }
+    }
+
+    /// Notes what has to be done; [`Rooms::settle`] does it.
+    pub(crate) fn want(&mut self, change: Change) {
+        let room = match &change {
+            Change::Set(config) => config.name.clone(),
+            Change::Broken { room, .. } | Change::Removed { room } => room.clone(),
+        };
+        self.wanted.insert(room, change);
+    }
+
+    /// Does what is wanted. What a database that is away keeps from being done stays wanted; any other failure of a room is
+    /// given back, and that room stays as it is.
+    pub(crate) async fn settle(&mut self) -> Vec<(String, LedgerError)> {
+        let mut failed = Vec::new();
+        let rooms: Vec<String> = self.wanted.keys().cloned().collect();
+        for room in rooms {
+            let Some(change) = self.wanted.get(&room).cloned() else { continue };
+            match self.apply(&change).await {
+                Ok(()) => {
+                    self.wanted.remove(&room);
+                }
+                Err(error) => {
+                    if !error.is_transient() {
+                        self.wanted.remove(&room);
+                    }
+                    failed.push((room, error));
+                }
+            }
+        }
+        failed
+    }
+
+    /// Whether something is still to be written.
+    pub(crate) fn is_behind(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// When a policy next changes by itself: the end of a mute.
+    pub(crate) fn next_change(&self) -> Option<Millis> {
+        let now = (self.parts.means.wall)();
+        self.running.values().filter_map(|r| r.config.next_change(now)).min()
+    }
+
+    /// Writes the policies of rooms whose mute is over.
+    pub(crate) fn look_at_mutes(&mut self) {
+        for running in self.running.values() {
+            let name = &running.config.name;
+            let over = running.config.mute.as_ref().is_some_and(|m| m.until.is_some_and(|u| u <= (self.parts.means.wall)()));
+            let broken = self.parts.table.get(name).is_some_and(|e| e.broken);
+            if over && !broken && !self.wanted.contains_key(name) {
+                self.wanted.insert(name.clone(), Change::Set(Box::new((*running.config).clone())));
+            }
+        }
+    }
+
+    async fn apply(&mut self, change: &Change) -> Result<(), LedgerError> {
+        match change {
+            Change::Set(config) => self.set(config).await,
+            Change::Broken { room, .. } => self.hush(room).await,
+            Change::Removed { room } => self.remove(room).await,
+        }
+    }
+
+    async fn set(&mut self, config: &RoomConfig) -> Result<(), LedgerError> {
+        let parts = &self.parts;
+        let config = Arc::new(config.clone());
+        let stream = parts.admin.ensure_stream(&config.name, &label(&config)).await?.id;
+        let now = (parts.means.wall)();
+        parts.admin.set_policy(stream, &row(&config, now, false)).await?;
+        parts.means.ringer.ring(stream);
+        parts.books.set(&config.name, stream, Caps { tokens: config.tokens_per_day, cost_micro: config.cost_micros_per_day });
+        let personas = config.personas.iter().map(|p| (p.id.clone(), p.name.clone())).collect();
+        parts.surface.put(&config.name, ConsoleRoom { stream, personas });
+        parts.table.put(&config.name, Entry { stream, config: Arc::clone(&config), broken: false });
+        if let Some(running) = self.running.get_mut(&config.name) {
+            running.texts.send_replace(texts(&config));
+            running.config = config;
+        } else {
+            let running = self.start(stream, config);
+            self.running.insert(running.config.name.clone(), running);
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn start(&self, stream: i64, config: Arc<RoomConfig>) -> Running {
+        let Parts { means, tracker, sender, reader, stop, .. } = &self.parts;
+        let stop = stop.child_token();
+        reader.listen(&config.name, stream, &means.hub, tracker, stop.clone());
+        sender.serve(&config.name, stream, &means.hub, tracker, stop.clone());
+        let (texts, told) = watch::channel(texts(&config));
+        let room = actor::RoomConfig { name: config.name.clone(), stream };
+        let actor = actor::spawn(room, told, means.clone(), tracker, &stop);
+        Running { stream, config, texts, actor, stop }
+    }
+
+    /// A room whose documents cannot be read: its last policy, muted.
+    async fn hush(&mut self, room: &str) -> Result<(), LedgerError> {
+        let Some(running) = self.running.get(room) else { return Ok(()) };
+        let parts = &self.parts;
+        parts.admin.set_policy(running.stream, &row(&running.config, (parts.means.wall)(), true)).await?;
+        parts.means.ringer.ring(running.stream);
+        parts.table.put(room, Entry { stream: running.stream, config: Arc::clone(&running.config), broken: true });
+        parts.reader.look(room);
+        Ok(())
+    }
+
+    async fn remove(&mut self, room: &str) -> Result<(), LedgerError> {
+        let Some(running) = self.running.get(room) else { return Ok(()) };
+        let policy = PolicyRow { stopped: true, ..row(&running.config, (self.parts.means.wall)(), false) };
+        self.parts.admin.set_policy(running.stream, &policy).await?;
+        self.parts.surface.remove(room);
+        self.parts.table.remove(room);
+        self.parts.books.forget(room);
+        if let Some(running) = self.running.remove(room) {
+            running.actor.stop().await;
+            running.stop.cancel();
+        }
+        Ok(())
+    }
+
+    /// Ends every actor, all at once; each takes a snapshot.
+    pub(crate) async fn stop(&mut self) {
+        let actors = std::mem::take(&mut self.running).into_values().map(|running| running.actor.stop());
+        futures::future::join_all(actors).await;
+    }
+}
+
+fn label(config: &RoomConfig) -> Label {
+    match config.audience() {
+        Audience::Public => Label::Public,
+        Audience::Operator => Label::Operator,
+        // Documents with `Direct` are refused as long as no surface of one person is connected.
+        Audience::Room | Audience::Direct => Label::Room(config.name.clone()),
+    }
+}
+
+fn row(config: &RoomConfig, now: Millis, broken: bool) -> PolicyRow {
+    // The database numbers revisions itself.
+    let policy = config.policy(0, now);
+    PolicyRow {
+        muted: policy.muted || broken,
+        mode: policy.mode,
+        stopped: policy.stopped,
+        // A policy that cannot be written as JSON would be read as none, and none is silence.
+        value: serde_json::to_value(&policy).unwrap_or_default(),
+    }
+}
+
+/// What the models of a room are told.
+fn texts(config: &RoomConfig) -> RoomTexts {
+    let lines = |title: &str, lines: &[String]| match lines {
+        [] => String::new(),
+        lines => format!("{title}\n{}\n", lines.iter().map(|l| format!("- {l}")).collect::<Vec<_>>().join("\n")),
+    };
+    let personas = config.personas.iter().map(|p| {
+        let voice = lines("You sound like this:", &p.examples) + &lines("You never sound like this:", &p.anti_examples);
+        let text = PersonaText {
+            name: p.name.clone(),
+            identity: p.identity.clone(),
+            voice,
+            model: p.draft.clone(),
+            context_tokens: config.context_tokens,
+        };
+        (p.id.clone(), text)
+    });
+    RoomTexts {
+        rules: match config.audience() {
+            Audience::Public => "Anybody may read what is said here.".to_owned(),
+            Audience::Room | Audience::Direct | Audience::Operator => String::new(),
+        },
+        personas: personas.collect(),
+    }
+}
