@@ -7,6 +7,9 @@ use clap::Parser;
 use parlor::{cli, dev, ledger, replay, telemetry};
 use secrecy::SecretString;
 
+/// What is logged unless `PARLOR_LOG` says more. A lost database is told once by those who lost it, not for each connection.
+const LOG: &str = "warn,sqlx=error,sqlx_core=error";
+
 #[derive(Parser)]
 #[command(name = "parlor", version, about = "AI personas as participants in group chats")]
 struct Parlor {
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     let filter = std::env::var("PARLOR_LOG").ok();
-    telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or("warn")))?;
+    telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or(LOG)))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime could not be started")?;
     runtime.block_on(async {
         match command {
