@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::Parser;
-use parlor::{cli, dev, ledger, replay, telemetry};
+use parlor::{bench, cli, dev, ledger, replay, telemetry};
 use secrecy::SecretString;
 
 /// What is logged unless `PARLOR_LOG` says more. A lost database is told once by those who lost it, not for each connection.
@@ -23,6 +23,8 @@ enum Command {
     Dev(Dev),
     /// Applies the ledger's schema to a database, and ends.
     Migrate(Migrate),
+    /// Measures the figures of the project, each beside its baseline.
+    Bench(bench::Args),
     /// Runs archives of real chat through the room machine on a virtual clock.
     Replay(replay::Args),
     /// Says something in a room of a running `parlor dev`.
@@ -84,6 +86,7 @@ fn run(command: Command) -> anyhow::Result<()> {
                 dev::run(dev::Options { dir, state, database: database_url, listen }).await?;
             }
             Command::Migrate(Migrate { database_url }) => ledger::migrate(&database_url).await?,
+            Command::Bench(args) => bench::run(&args)?,
             Command::Replay(args) => replay::run(&args)?,
             Command::Say(say) => say.run().await?,
             Command::Tail(tail) => tail.run().await?,

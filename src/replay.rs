@@ -5,15 +5,15 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 mod archive;
 mod drive;
 mod facts;
 pub mod generate;
-mod interval;
 mod intake;
+mod interval;
 mod personas;
 mod policies;
 mod question;
@@ -21,10 +21,17 @@ mod random;
 mod report;
 mod row;
 mod score;
+mod tape;
 mod truth;
 
 pub use random::Random;
 pub use report::Report;
+pub use tape::Tape;
+
+/// The share of reply links that a live room is taken to see, where nothing else is asked for.
+const VISIBLE_LINKS: f64 = 0.3;
+/// How long a draft takes, ms, where nothing else is asked for.
+const DRAFT_MS: i64 = 6_000;
 
 /// What to replay, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -36,10 +43,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     pub persona: Option<String>,
     /// Share of reply links that the machine may see
-    #[arg(long, value_name = "0..1", default_value_t = 0.3, value_parser = share)]
+    #[arg(long, value_name = "0..1", default_value_t = VISIBLE_LINKS, value_parser = share)]
     pub visible_links: f64,
     /// How long a draft takes on the virtual clock, ms
-    #[arg(long, value_name = "MS", default_value_t = 6_000, value_parser = clap::value_parser!(i64).range(0..=600_000))]
+    #[arg(long, value_name = "MS", default_value_t = DRAFT_MS, value_parser = clap::value_parser!(i64).range(0..=600_000))]
     pub draft_ms: i64,
     /// Stop at the first row that cannot be used
     #[arg(long)]
@@ -53,6 +60,13 @@ pub struct Args {
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
+}
+
+impl Args {
+    /// Some archives with every default.
+    pub fn of(archives: Vec<PathBuf>) -> Self {
+        Self { archives, persona: None, visible_links: VISIBLE_LINKS, draft_ms: DRAFT_MS, strict: false, seed: 1, sends: None, json: false }
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -92,7 +106,9 @@ pub enum ReplayError {
     #[error("the archive has more than {0} rows; split it by room and replay the parts")]
     TooManyRows(u32),
     /// The machine of a room does not advance: a bug.
-    #[error("the machine of room {room:?} asks for itself without end at {at} ms; please report this with the archive's rows around that time")]
+    #[error(
+        "the machine of room {room:?} asks for itself without end at {at} ms; please report this with the archive's rows around that time"
+    )]
     Stuck {
         /// The room.
         room: String,
@@ -131,4 +147,16 @@ pub fn replay(args: &Args) -> Result<Report, ReplayError> {
         report::write_sends(path, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
     }
     Ok(report)
+}
+
+/// Reads and unpacks an archive and looks at nothing in it; gives the number of lines. What a replay cannot be faster than.
+pub fn unpack(path: &Path) -> io::Result<usize> {
+    let mut archive = archive::Archive::open(path)?;
+    let mut lines = 0;
+    while let Some(batch) = archive.next()? {
+        if let archive::Batch::Lines(bytes) = batch {
+            lines += bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()).count();
+        }
+    }
+    Ok(lines)
 }
