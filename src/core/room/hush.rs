@@ -6,9 +6,15 @@ use crate::{Millis, ObligationId, Policy, What, Why};
 impl Room {
     pub(super) fn on_policy(&mut self, policy: Policy, out: &mut Out) {
         let (was_hushed, old_mode) = (self.hushed(), self.policy.mode);
+        let first = self.policy.revision == 0;
         self.policy = policy;
         self.enrol();
         self.let_go_of_strangers(out);
+        if first {
+            // Revision 0 stands for a policy that was not read yet: nothing changed for anybody.
+            self.hushed_since = self.hushed().then_some(self.now);
+            return;
+        }
         match (was_hushed, self.hushed()) {
             (false, true) => self.hush(out),
             (true, false) => self.unhush(out),
