@@ -169,8 +169,8 @@ impl Room {
                 answered.push((b.id, gap, sure));
             }
         }
-        let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
         for (id, gap, evidence) in answered {
+            let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
             self.answered_by(id, gap, evidence, &line, out);
         }
     }
