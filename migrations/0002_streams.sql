@@ -1,7 +1,8 @@
 -- What the other functions stand on, and what the controller writes: streams, policies, mutes.
 --
 -- Every function of `api` pins search_path and names everything in full, so that it can run with its owner's rights later; the
--- functions of `parlor` are only called by those and inherit it.
+-- functions of `parlor` are only called by those and inherit it. A function that selects from partitions plans each time
+-- (plan_cache_mode): one plan for all partitions would open every one of them. Inserts find their partition by themselves.
 --
 -- Our own errors: PLF00 an older boot, PLC00 a contradiction, PLR00 a refusal.
 
@@ -57,7 +58,7 @@ declare
     parent text;
     part text;
 begin
-    foreach parent in array array['item', 'item_body'] loop
+    foreach parent in array array['item', 'item_body', 'item_words'] loop
         part := parent || '_' || p_stream;
         execute format('create table parlor.%I (like parlor.%I including all)', part, parent);
         execute format('alter table parlor.%I add constraint one_stream check (stream = %s)', part, p_stream);

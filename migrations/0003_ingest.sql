@@ -45,6 +45,48 @@ begin
     end if;
 end $$;
 
+create function parlor.known_keys(p_stream bigint, p_keys text[]) returns table (event_key text, seq bigint)
+    language plpgsql stable
+    set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+    return query select it.event_key::text, it.seq from parlor.item it where it.stream = p_stream and it.event_key = any (p_keys);
+end $$;
+
+-- The commonest case, one event of somebody else, in the fewest statements; the head's lock is taken here. A known key does not
+-- conflict with the number, so it is found by the insert itself.
+create function parlor.ingest_one(
+    p_stream bigint, p_at_ms bigint, p_author text, p_author_kind text, p_name text, p_kind text, p_event_key text, p_platform_id text,
+    p_reply_to text, p_body text, p_mentions text, p_attachments text, out seq bigint, out fresh boolean
+)
+    language plpgsql
+as $$
+#variable_conflict use_column
+declare
+    salt bytea := uuid_send(gen_random_uuid());
+    next bigint;
+begin
+    update parlor.stream_head h set seq = h.seq + 1 where h.stream = p_stream returning h.seq into next;
+    if not found then
+        raise exception 'there is no stream %', p_stream using errcode = 'PLR00';
+    end if;
+    insert into parlor.item (stream, seq, at_ms, author, author_kind, trust, kind, event_key, platform_id, reply_to, digest)
+    values (p_stream, next, p_at_ms, p_author, p_author_kind, parlor.trust_of(p_author_kind), p_kind, p_event_key, p_platform_id, p_reply_to,
+        sha256(salt || convert_to(p_body, 'UTF8')))
+    on conflict (event_key, stream) do nothing;
+    if found then
+        insert into parlor.item_body (stream, seq, salt, name, body, mentions, attachments)
+        values (p_stream, next, salt, p_name, p_body, p_mentions::jsonb, p_attachments::jsonb);
+        seq := next;
+        fresh := true;
+    else
+        update parlor.stream_head h set seq = next - 1 where h.stream = p_stream;
+        seq := (select k.seq from parlor.known_keys(p_stream, array[p_event_key]) k);
+        fresh := false;
+    end if;
+end $$;
+
 -- Stores events once each. The head rows of all streams are locked first, in ascending order; then each statement sees what
 -- the holders before us committed, so that a number is never given twice and none is left out. Everything after the lock is
 -- short, and it is the end of the transaction.
@@ -54,7 +96,7 @@ create function api.ingest(
 ) returns table (i integer, stream bigint, seq bigint, fresh boolean, dedupe text)
     language plpgsql
     set search_path = pg_catalog, pg_temp
-    set plan_cache_mode = force_custom_plan
+    set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -62,63 +104,98 @@ declare
     bases bigint[];
     s bigint;
     base bigint;
+    known_keys text[];
+    known_seqs bigint[];
+    places bigint[];
+    seqs bigint[];
+    news boolean[];
     e bigint;
     r parlor.outbox;
     rows bigint[] := array_fill(null::bigint, array[cardinality(p_stream)]);
     keys text[] := array_fill(null::text, array[cardinality(p_stream)]);
+    own boolean := 'own' = any (p_author_kind);
 begin
+    if cardinality(p_stream) = 1 and not own then
+        return query select 1, p_stream[1], o.seq, o.fresh, null::text
+        from parlor.ingest_one(p_stream[1], p_at_ms[1], p_author[1], p_author_kind[1], p_name[1], p_kind[1], p_event_key[1],
+            p_platform_id[1], p_reply_to[1], p_body[1], p_mentions[1], p_attachments[1]) o;
+        return;
+    end if;
     select array_agg(l.stream), array_agg(l.seq) into streams, bases
     from (select h.stream, h.seq from parlor.stream_head h where h.stream = any (p_stream) order by h.stream for update) l;
-    if exists (select from unnest(p_stream) u(stream) where u.stream <> all (coalesce(streams, '{}'))) then
+    if not p_stream <@ coalesce(streams, '{}') then
         raise exception 'there is no such stream' using errcode = 'PLR00';
     end if;
     for j in 1 .. cardinality(streams) loop
         s := streams[j];
         base := bases[j];
         -- Own items: their author is the row's persona. A second event for a row that has its echo is no echo.
-        for e in
-            select u.i from unnest(p_stream, p_author_kind) with ordinality u(stream, kind, i) where u.stream = s and u.kind = 'own' order by u.i
-        loop
-            r := parlor.row_of_own(s, p_outbox_n[e], p_platform_id[e]);
-            if r.n is not null then
-                p_author[e] := r.persona;
-                if (r.kind, p_kind[e]) in (('post', 'message'), ('react', 'reaction')) and (r.echo_seq is null
-                    or exists (select from parlor.item it where it.stream = s and it.seq = r.echo_seq and it.event_key = p_event_key[e])) then
-                    rows[e] := r.n;
-                    keys[e] := r.dedupe;
+        if own then
+            for e in
+                select u.i from unnest(p_stream, p_author_kind) with ordinality u(stream, kind, i)
+                where u.stream = s and u.kind = 'own' order by u.i
+            loop
+                r := parlor.row_of_own(s, p_outbox_n[e], p_platform_id[e]);
+                if r.n is not null then
+                    p_author[e] := r.persona;
+                    if (r.kind, p_kind[e]) in (('post', 'message'), ('react', 'reaction')) and (r.echo_seq is null
+                        or exists (select from parlor.known_keys(s, array[p_event_key[e]]) k where k.seq = r.echo_seq)) then
+                        rows[e] := r.n;
+                        keys[e] := r.dedupe;
+                    end if;
                 end if;
-            end if;
+            end loop;
+        end if;
+        -- First as if all were new, as they nearly always are; if one is not, all again with those that are known left out.
+        known_keys := null;
+        known_seqs := null;
+        loop
+            begin
+                with given as materialized (
+                    select u.*, k.seq as known, min(u.i) over (partition by u.event_key) as first_i
+                    from unnest(p_stream, p_at_ms, p_author, p_author_kind, p_name, p_kind, p_event_key, p_platform_id, p_reply_to,
+                        p_body, p_mentions, p_attachments) with ordinality u(stream, at_ms, author, author_kind, name, kind, event_key,
+                        platform_id, reply_to, body, mentions, attachments, i)
+                    left join unnest(known_keys, known_seqs) k(event_key, seq) on k.event_key = u.event_key
+                    where u.stream = s
+                ), new as materialized (
+                    select g.*, base + row_number() over (order by g.i) as seq, uuid_send(gen_random_uuid()) as salt
+                    from given g where g.known is null and g.i = g.first_i
+                ), head as (
+                    update parlor.stream_head h set seq = base + c.added
+                    from (select count(*) as added from new) c where h.stream = s and c.added > 0
+                ), items as (
+                    insert into parlor.item (stream, seq, at_ms, author, author_kind, trust, kind, event_key, platform_id, reply_to, digest)
+                    select s, n.seq, n.at_ms, n.author, n.author_kind, parlor.trust_of(n.author_kind), n.kind, n.event_key,
+                        n.platform_id, n.reply_to, sha256(n.salt || convert_to(n.body, 'UTF8'))
+                    from new n
+                ), bodies as (
+                    insert into parlor.item_body (stream, seq, salt, name, body, mentions, attachments)
+                    select s, n.seq, n.salt, n.name, n.body, n.mentions::jsonb, n.attachments::jsonb from new n
+                ), answer as (
+                    select n.i, n.seq, true as fresh from new n
+                    union all
+                    select g.i, coalesce(g.known, n.seq), false
+                    from given g left join new n on n.i = g.first_i where g.known is not null or g.i <> g.first_i
+                )
+                select array_agg(a.i), array_agg(a.seq), array_agg(a.fresh) into places, seqs, news from answer a;
+                exit;
+            exception when unique_violation then
+                if known_keys is not null then
+                    raise;
+                end if;
+                select array_agg(k.event_key), array_agg(k.seq) into known_keys, known_seqs from parlor.known_keys(s, p_event_key) k;
+            end;
         end loop;
-        return query
-        with given as materialized (
-            select u.*, it.seq as known
-            from unnest(p_stream, p_at_ms, p_author, p_author_kind, p_name, p_kind, p_event_key, p_platform_id, p_reply_to, p_body,
-                p_mentions, p_attachments) with ordinality u(stream, at_ms, author, author_kind, name, kind, event_key, platform_id,
-                reply_to, body, mentions, attachments, i)
-            left join parlor.item it on it.stream = s and it.event_key = u.event_key
-            where u.stream = s
-        ), new as materialized (
-            select g.*, base + row_number() over (order by g.i) as seq, uuid_send(gen_random_uuid()) as salt
-            from (select distinct on (event_key) * from given where known is null order by event_key, i) g
-        ), head as (
-            update parlor.stream_head h set seq = base + c.added
-            from (select count(*) as added from new) c where h.stream = s and c.added > 0
-        ), items as (
-            insert into parlor.item (stream, seq, at_ms, author, author_kind, trust, kind, event_key, platform_id, reply_to, digest)
-            select s, n.seq, n.at_ms, n.author, n.author_kind, parlor.trust_of(n.author_kind), n.kind, n.event_key, n.platform_id,
-                n.reply_to, sha256(n.salt || convert_to(n.body, 'UTF8'))
-            from new n order by n.seq
-        ), bodies as (
-            insert into parlor.item_body (stream, seq, salt, name, body, mentions, attachments)
-            select s, n.seq, n.salt, n.name, n.body, n.mentions::jsonb, n.attachments::jsonb from new n order by n.seq
-        )
-        select g.i::integer, s, coalesce(g.known, n.seq), n.i is not null and n.i = g.i, keys[g.i]
-        from given g left join new n on n.event_key = g.event_key;
+        return query select u.i::integer, s, u.seq, u.fresh, keys[u.i] from unnest(places, seqs, news) u(i, seq, fresh);
         -- The rows of the echoes that are new, or known from before the mouth had told its platform id.
-        for e in select u.i from unnest(p_stream, rows) with ordinality u(stream, n, i) where u.stream = s and u.n is not null order by u.i loop
-            perform parlor.echo_row(s, rows[e], p_platform_id[e], it.seq)
-            from parlor.item it where it.stream = s and it.event_key = p_event_key[e];
-        end loop;
+        if own then
+            for e in
+                select u.i from unnest(p_stream, rows) with ordinality u(stream, n, i) where u.stream = s and u.n is not null order by u.i
+            loop
+                perform parlor.echo_row(s, rows[e], p_platform_id[e], k.seq) from parlor.known_keys(s, array[p_event_key[e]]) k;
+            end loop;
+        end if;
     end loop;
 end $$;
 

@@ -49,6 +49,7 @@ end $$;
 -- Items between two seqs (both exclusive), ascending; the oldest or the newest of them when there are more than the limit.
 create function parlor.items_json(p_stream bigint, p_after bigint, p_before bigint, p_newest boolean, p_limit bigint) returns json
     language plpgsql stable
+    set plan_cache_mode = force_custom_plan
 as $$
 declare
     answer json;
@@ -94,7 +95,6 @@ create function api.read_after(
 ) returns json
     language plpgsql stable
     set search_path = pg_catalog, pg_temp
-    set plan_cache_mode = force_custom_plan
 as $$
 declare
     s parlor.stream;
@@ -144,25 +144,55 @@ begin
     return parlor.items_json(p_stream, 0, p_before, true, p_limit);
 end $$;
 
--- Own history by words, newest first. What was deleted is not found.
+-- Takes the words of the next items into the index; the head's lock is held by the caller.
+create function parlor.index_words(p_stream bigint, p_limit bigint) returns void
+    language plpgsql
+    set plan_cache_mode = force_custom_plan
+as $$
+declare
+    h parlor.stream_head;
+    last bigint;
+begin
+    select * into h from parlor.stream_head where stream = p_stream;
+    last := least(h.seq, h.words_seq + p_limit);
+    if last > h.words_seq then
+        insert into parlor.item_words (stream, seq, words)
+        select p_stream, i.seq, to_tsvector('simple'::regconfig, left(b.body, 16000))
+        from parlor.item i join parlor.item_body b on b.stream = p_stream and b.seq = i.seq
+        where i.stream = p_stream and i.seq > h.words_seq and i.seq <= last and i.kind in ('message', 'edit');
+        update parlor.stream_head set words_seq = last where stream = p_stream;
+    end if;
+end $$;
+
+-- Own history by words, newest first: by the index, and what is not in it yet one by one. What was deleted is not found.
 create function api.search(p_stream bigint, p_boot uuid, p_words text, p_limit bigint) returns json
     language plpgsql stable
     set search_path = pg_catalog, pg_temp
     set plan_cache_mode = force_custom_plan
 as $$
 declare
+    q tsquery := websearch_to_tsquery('simple'::regconfig, p_words);
+    indexed bigint;
     answer json;
 begin
     perform parlor.check_boot(p_stream, p_boot);
+    select words_seq into indexed from parlor.stream_head where stream = p_stream;
     select json_agg(parlor.item_json(l.i, l.b) order by (l.i).seq desc) into answer
     from (
-        select i, b from parlor.item_body b join parlor.item i on i.stream = p_stream and i.seq = b.seq
-        where b.stream = p_stream and to_tsvector('simple'::regconfig, left(b.body, 16000)) @@ websearch_to_tsquery('simple'::regconfig, p_words)
-            and i.kind in ('message', 'edit')
+        select i, b
+        from (
+            select w.seq from parlor.item_words w where w.stream = p_stream and w.words @@ q
+            union all
+            select t.seq from parlor.item_body t
+            where t.stream = p_stream and t.seq > indexed and to_tsvector('simple'::regconfig, left(t.body, 16000)) @@ q
+        ) hit
+        join parlor.item i on i.stream = p_stream and i.seq = hit.seq
+        join parlor.item_body b on b.stream = p_stream and b.seq = hit.seq
+        where i.kind in ('message', 'edit')
             and not exists (
                 select from parlor.item d where d.stream = p_stream and d.platform_id = i.platform_id and d.kind = 'delete'
             )
-        order by b.seq desc limit p_limit
+        order by hit.seq desc limit p_limit
     ) l;
     return coalesce(answer, '[]');
 end $$;

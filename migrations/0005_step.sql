@@ -69,19 +69,21 @@ as $$
 declare
     w json;
     born json[] := '{}';
+    k text;
     r bigint;
 begin
     for w in select value from json_array_elements(p_write -> 'rows') loop
         born := born || parlor.submit(p_stream, w);
     end loop;
-    for r in
-        select o.n from json_array_elements_text(p_write -> 'withdrawals') k
-        join parlor.outbox o on o.stream = p_stream and o.dedupe = k and o.state = 'queued' order by o.n
-    loop
-        perform parlor.end_row(p_stream, r, 'withdrawn', null);
+    for k in select value from json_array_elements_text(p_write -> 'withdrawals') loop
+        select o.n into r from parlor.outbox o where o.stream = p_stream and o.dedupe = k and o.state = 'queued';
+        if found then
+            perform parlor.end_row(p_stream, r, 'withdrawn', null);
+        end if;
     end loop;
-    update parlor.job j set state = 'done' from json_array_elements_text(p_write -> 'jobs') k
-    where j.stream = p_stream and j.n = k::bigint and j.state = 'open';
+    for k in select value from json_array_elements_text(p_write -> 'jobs') loop
+        update parlor.job set state = 'done' where stream = p_stream and n = k::bigint and state = 'open';
+    end loop;
     return array_to_json(born);
 end $$;
 
@@ -140,6 +142,8 @@ begin
                 and n not in (select n from parlor.room_snapshot where stream = p_stream order by n desc limit 2);
             delete from parlor.room_input where stream = p_stream
                 and n <= (select min(n) from parlor.room_snapshot where stream = p_stream having count(*) = 2);
+            -- A good moment to catch up: about as many items have come as inputs.
+            perform parlor.index_words(p_stream, 2000);
         end if;
     end if;
     return (

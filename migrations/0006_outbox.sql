@@ -64,11 +64,21 @@ begin
     return r;
 end $$;
 
+create function parlor.own_message(p_stream bigint, p_platform_id text) returns bigint
+    language plpgsql stable
+    set plan_cache_mode = force_custom_plan
+as $$
+begin
+    return (
+        select min(i.seq) from parlor.item i
+        where i.stream = p_stream and i.platform_id = p_platform_id and i.kind = 'message' and i.author_kind = 'own'
+    );
+end $$;
+
 -- The platform took it. The echo may have come before this answer, with or without a nonce.
 create function api.settle(p_stream bigint, p_n bigint, p_fence bigint, p_platform_id text) returns boolean
     language plpgsql
     set search_path = pg_catalog, pg_temp
-    set plan_cache_mode = force_custom_plan
 as $$
 declare
     r parlor.outbox := parlor.fenced_row(p_stream, p_n, p_fence);
@@ -82,9 +92,7 @@ begin
         return false;
     end if;
     update parlor.outbox set platform_id = p_platform_id where stream = p_stream and n = p_n;
-    select i.seq into echo from parlor.item i
-    where i.stream = p_stream and i.platform_id = p_platform_id and i.kind = 'message' and i.author_kind = 'own' and r.kind = 'post'
-    order by i.seq limit 1;
+    echo := case when r.kind = 'post' then parlor.own_message(p_stream, p_platform_id) end;
     if echo is null then
         perform parlor.end_row(p_stream, p_n, 'sent', null);
     else

@@ -33,8 +33,6 @@ impl Ledger {
     /// the process's share of the server's.
     pub fn connect(url: &SecretString, name: &str, max_connections: u32) -> Result<Self, LedgerError> {
         let options = connect_options(url)?.application_name(name).options([
-            // A plan for all partitions at once costs more than planning each time (345 ms over 2,000 partitions).
-            ("plan_cache_mode", "force_custom_plan"),
             ("statement_timeout", STATEMENT_MS),
             ("lock_timeout", LOCK_MS),
             ("idle_in_transaction_session_timeout", "10000"),
