@@ -164,35 +164,62 @@ begin
     end if;
 end $$;
 
--- Own history by words, newest first: by the index, and what is not in it yet one by one. What was deleted is not found.
+-- Up to 2,000 items with these words, by the index alone; of words in more than 10,000 items a random part is looked at.
+create function parlor.indexed_hits(p_stream bigint, p_query tsquery) returns setof bigint
+    language plpgsql stable
+    set plan_cache_mode = force_custom_plan
+    set enable_seqscan = off
+    set enable_indexscan = off
+    set gin_fuzzy_search_limit = 10000
+as $$
+begin
+    return query select w.seq from parlor.item_words w where w.stream = p_stream and w.words @@ p_query limit 2000;
+end $$;
+
+-- The newest items with these words: of rare words by the index, of common ones by reading backwards until there are enough,
+-- which is soon; what is not in the index yet one by one. (The planner cannot know which words are rare.)
+create function parlor.newest_hits(p_stream bigint, p_query tsquery, p_limit bigint) returns bigint[]
+    language plpgsql stable
+    set plan_cache_mode = force_custom_plan
+as $$
+declare
+    indexed bigint;
+    hits bigint[];
+    tail bigint[];
+begin
+    select words_seq into indexed from parlor.stream_head where stream = p_stream;
+    hits := array(select parlor.indexed_hits(p_stream, p_query));
+    if cardinality(hits) = 2000 then
+        hits := array(
+            select w.seq from parlor.item_words w where w.stream = p_stream and w.words @@ p_query order by w.seq desc limit p_limit);
+    end if;
+    tail := array(
+        select t.seq from parlor.item_body t
+        where t.stream = p_stream and t.seq > indexed and to_tsvector('simple'::regconfig, left(t.body, 16000)) @@ p_query
+        order by t.seq desc limit p_limit);
+    return array(select h from unnest(hits || tail) h order by h desc limit p_limit);
+end $$;
+
+-- Own history by words, newest first. What was deleted is not found.
 create function api.search(p_stream bigint, p_boot uuid, p_words text, p_limit bigint) returns json
     language plpgsql stable
     set search_path = pg_catalog, pg_temp
     set plan_cache_mode = force_custom_plan
 as $$
 declare
-    q tsquery := websearch_to_tsquery('simple'::regconfig, p_words);
-    indexed bigint;
+    -- Some more than wanted, for those that were deleted since.
+    hits bigint[] := parlor.newest_hits(p_stream, websearch_to_tsquery('simple'::regconfig, p_words), 4 * p_limit + 20);
     answer json;
 begin
     perform parlor.check_boot(p_stream, p_boot);
-    select words_seq into indexed from parlor.stream_head where stream = p_stream;
     select json_agg(parlor.item_json(l.i, l.b) order by (l.i).seq desc) into answer
     from (
-        select i, b
-        from (
-            select w.seq from parlor.item_words w where w.stream = p_stream and w.words @@ q
-            union all
-            select t.seq from parlor.item_body t
-            where t.stream = p_stream and t.seq > indexed and to_tsvector('simple'::regconfig, left(t.body, 16000)) @@ q
-        ) hit
-        join parlor.item i on i.stream = p_stream and i.seq = hit.seq
-        join parlor.item_body b on b.stream = p_stream and b.seq = hit.seq
-        where i.kind in ('message', 'edit')
+        select i, b from parlor.item i join parlor.item_body b on b.stream = p_stream and b.seq = i.seq
+        where i.stream = p_stream and i.seq = any (hits) and i.kind in ('message', 'edit')
             and not exists (
                 select from parlor.item d where d.stream = p_stream and d.platform_id = i.platform_id and d.kind = 'delete'
             )
-        order by hit.seq desc limit p_limit
+        order by i.seq desc limit p_limit
     ) l;
     return coalesce(answer, '[]');
 end $$;

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use parlor::ledger::{Cursor, Label, LedgerError, NewItem, Page, Session};
+use parlor::ledger::{Cursor, Label, LedgerError, NewItem, Page, Session, Snapshot, StepRecord};
 use parlor_core::ItemKind;
 
 use crate::support::{
     postgres::TestDb,
-    steps::{line, room},
+    steps::{line, room, step},
 };
 
 #[tokio::test]
@@ -166,6 +166,13 @@ async fn what_was_said_is_found_by_words_and_what_was_deleted_is_not() {
         async move { session.search(words, 10).await.unwrap().iter().map(|i| i.seq).collect::<Vec<_>>() }
     };
     assert_eq!(found("glaze").await, [4, 1]);
+    // The same by the index, which a snapshot takes with it, and partly by it.
+    let snapshot = Some(Snapshot { n: 1, format: 1, state: vec![1] });
+    session.step(&StepRecord { snapshot, ..step(1) }).await.unwrap();
+    assert_eq!(db.number(&format!("select words_seq from parlor.stream_head where stream = {kiln}")).await, 4);
+    assert_eq!(found("glaze").await, [4, 1]);
+    ledger.ear().ingest(&[line(kiln, "e", "bo", "one more glaze")]).await.unwrap();
+    assert_eq!(found("glaze").await, [5, 4, 1]);
     assert_eq!(found("\"celadon glaze\"").await, [1]);
     assert_eq!(found("ünïcode").await, [4]);
     assert_eq!(found("'; drop table").await, Vec::<i64>::new());
