@@ -40,7 +40,7 @@ pub trait RoomReader: Send + Sync + 'static {
 pub struct RoomFacts {
     /// Resource name: letters, digits and dashes.
     pub name: String,
-    /// What the room is about, in a sentence; may be empty.
+    /// What the room is about, or why it is muted, in a sentence; may be empty.
     pub topic: String,
     /// Members, mode, mute.
     pub policy: Policy,

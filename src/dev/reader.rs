@@ -56,9 +56,15 @@ impl LedgerRooms {
     }
 
     fn facts(&self, name: String, entry: &Entry) -> RoomFacts {
-        let mut policy = entry.config.policy(0, (self.wall)());
-        policy.muted |= entry.broken;
-        RoomFacts { name, topic: String::new(), policy }
+        let now = (self.wall)();
+        let mut policy = entry.config.policy(0, now);
+        policy.muted |= entry.broken.is_some();
+        let topic = match (&entry.broken, entry.config.muted_reason(now)) {
+            (Some(problem), _) => format!("Muted until its documents can be read: {problem}"),
+            (None, Some(reason)) => format!("Muted: {reason}"),
+            (None, None) => String::new(),
+        };
+        RoomFacts { name, topic, policy }
     }
 
     fn stream(&self, room: &str) -> Result<i64, ReadError> {

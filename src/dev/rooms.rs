@@ -102,7 +102,7 @@ impl Rooms {
         for running in self.running.values() {
             let name = &running.config.name;
             let over = running.config.mute.as_ref().is_some_and(|m| m.until.is_some_and(|u| u <= (self.parts.means.wall)()));
-            let broken = self.parts.table.get(name).is_some_and(|e| e.broken);
+            let broken = self.parts.table.get(name).is_some_and(|e| e.broken.is_some());
             if over && !broken && !self.wanted.contains_key(name) {
                 self.wanted.insert(name.clone(), Change::Set(Box::new((*running.config).clone())));
             }
@@ -112,7 +112,7 @@ impl Rooms {
     async fn apply(&mut self, change: &Change) -> Result<(), LedgerError> {
         match change {
             Change::Set(config) => self.set(config).await,
-            Change::Broken { room, .. } => self.hush(room).await,
+            Change::Broken { room, reason } => self.hush(room, reason).await,
             Change::Removed { room } => self.remove(room).await,
         }
     }
@@ -127,7 +127,7 @@ impl Rooms {
         parts.books.set(&config.name, stream, Caps { tokens: config.tokens_per_day, cost_micro: config.cost_micros_per_day });
         let personas = config.personas.iter().map(|p| (p.id.clone(), p.name.clone())).collect();
         parts.surface.put(&config.name, ConsoleRoom { stream, personas });
-        parts.table.put(&config.name, Entry { stream, config: Arc::clone(&config), broken: false });
+        parts.table.put(&config.name, Entry { stream, config: Arc::clone(&config), broken: None });
         if let Some(running) = self.running.get_mut(&config.name) {
             running.texts.send_replace(texts(&config));
             running.config = config;
@@ -151,12 +151,12 @@ impl Rooms {
     }
 
     /// A room whose documents cannot be read: its last policy, muted.
-    async fn hush(&mut self, room: &str) -> Result<(), LedgerError> {
+    async fn hush(&mut self, room: &str, reason: &str) -> Result<(), LedgerError> {
         let Some(running) = self.running.get(room) else { return Ok(()) };
         let parts = &self.parts;
         parts.admin.set_policy(running.stream, &row(&running.config, (parts.means.wall)(), true)).await?;
         parts.means.ringer.ring(running.stream);
-        parts.table.put(room, Entry { stream: running.stream, config: Arc::clone(&running.config), broken: true });
+        parts.table.put(room, Entry { stream: running.stream, config: Arc::clone(&running.config), broken: Some(reason.to_owned()) });
         parts.reader.look(room);
         Ok(())
     }

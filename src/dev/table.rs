@@ -14,8 +14,8 @@ pub(crate) struct Entry {
     pub(crate) stream: i64,
     /// Its documents.
     pub(crate) config: Arc<RoomConfig>,
-    /// Whether its documents cannot be read any more, so that it is silent.
-    pub(crate) broken: bool,
+    /// Why it is silent although its documents once fitted: what is wrong in them now.
+    pub(crate) broken: Option<String>,
 }
 
 /// The rooms of the process. A clone is the same table.

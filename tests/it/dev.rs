@@ -72,6 +72,7 @@ fn a_studio_from_its_first_start_to_its_last_change() {
     studio.until("the mute", |s| s.decisions("kiln").contains(&"hushed muted".to_owned()).then_some(()));
     studio.say("kiln", "wren, when can I open the big kiln?");
     silent(&studio, "kiln", 1);
+    assert!(page(&studio, "/").contains("Muted: glaze test"));
     studio.write("kiln.yaml", ROOM);
     studio.until("a reply after the mute", |s| (s.posts("kiln").len() == 2).then_some(()));
     silent(&studio, "kiln", 2);
@@ -92,6 +93,7 @@ fn a_studio_from_its_first_start_to_its_last_change() {
     studio.until("the third mute", |s| (s.decisions("kiln").iter().filter(|d| *d == "hushed muted").count() == 3).then_some(()));
     studio.say("kiln", "wren, hello?");
     silent(&studio, "kiln", 3);
+    assert!(page(&studio, "/").contains("Muted until its documents can be read: kiln.yaml:9:3: spec.flor: unknown field"));
     studio.until("a reply in the second room", |s| (s.posts("yard").len() == 1).then_some(()));
     studio.write("kiln.yaml", ROOM);
     studio.until("a reply when it can be read again", |s| (s.posts("kiln").len() == 4).then_some(()));
