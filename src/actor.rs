@@ -100,6 +100,17 @@ pub enum RoomState {
     Stopped,
 }
 
+impl Report {
+    /// Tells a state if it is news.
+    fn says(&self, state: RoomState) {
+        self.state.send_if_modified(|known| {
+            let news = *known != state;
+            *known = state;
+            news
+        });
+    }
+}
+
 /// A room's actor.
 #[derive(Debug)]
 pub struct RoomHandle {

@@ -19,6 +19,9 @@ use crate::{
 /// Wait before the room is read again after the database failed; the machine's time-out ends the tries.
 const RETRY: Duration = Duration::from_millis(250);
 
+/// The least that a persona is shown, whatever its text says: the lines of a burst have to be in it.
+const LEAST_TOKENS: usize = 2_000;
+
 /// See the module.
 pub(super) struct Drafter {
     room: String,
@@ -58,7 +61,7 @@ impl Drafter {
     }
 
     async fn reads(&self, draft: &Draft, persona: &PersonaText) -> Result<Vec<Read>, Failure> {
-        let window = self.window(&draft.persona, persona.context_tokens);
+        let window = self.window(&draft.persona, persona.context_tokens.max(LEAST_TOKENS));
         let items = loop {
             match context::items(&self.session, &window, draft.cursor).await {
                 Ok(items) => break items,

@@ -1,7 +1,7 @@
 //! What the machine asked for, done after the commit: drafts, gates, typing. Each completion comes back as an input that names
 //! the effect.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::BTreeMap, mem, panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
 use parlor_core::{Act, Draft, DraftFailed, Effect, EffectId, EffectKind, Failure, Input, Millis, Verdict};
@@ -23,21 +23,32 @@ pub(super) struct Flights {
     tracker: TaskTracker,
     /// One at a time by the machine's rule; a cancelled one leaves at once.
     drafts: BTreeMap<EffectId, AbortOnDropHandle<()>>,
+    /// Whether this boot has said that it has no gate model.
+    has_warned: bool,
+}
+
+/// What came of doing it.
+pub(super) struct Done {
+    /// Whether people are to be told that a persona types or does not any more.
+    pub(super) typing: bool,
+    /// Completions that are known at once.
+    pub(super) answers: Vec<Input>,
 }
 
 impl Flights {
     pub(super) fn new(room: String, drafter: Drafter, session: Session, completions: Sender<Input>, tracker: TaskTracker) -> Self {
-        Self { room, drafter: Arc::new(drafter), session, completions, tracker, drafts: BTreeMap::new() }
+        Self { room, drafter: Arc::new(drafter), session, completions, tracker, drafts: BTreeMap::new(), has_warned: false }
     }
 
-    /// Does what is asked, in order; whether somebody is to be told that a persona types or does not any more.
-    pub(super) async fn perform(&mut self, effects: Vec<Effect>, now_ms: Millis) -> bool {
+    /// Does what is asked, in order. A draft whose id is under way already is left alone.
+    pub(super) async fn perform(&mut self, effects: Vec<Effect>, now_ms: Millis) -> Done {
         let mut typing = Vec::new();
+        let mut answers = Vec::new();
         for Effect { id, kind } in effects {
             match kind {
                 EffectKind::Draft(draft) => self.start(id, draft),
                 EffectKind::CancelDraft { draft } => drop(self.drafts.remove(&draft)),
-                EffectKind::Gate(_) => self.decline_gate(id).await,
+                EffectKind::Gate(_) => answers.push(self.decline_gate(id)),
                 EffectKind::Typing { persona, on } => typing.push((persona, if on { now_ms + TYPING_MS } else { 0 })),
                 // Stored with the input, see `batch`.
                 EffectKind::Submit(_) | EffectKind::Withdraw { .. } | EffectKind::Record(_) => {}
@@ -48,16 +59,7 @@ impl Flights {
                 tracing::debug!(room = self.room, persona, %error, "typing could not be shown");
             }
         }
-        !typing.is_empty()
-    }
-
-    /// Starts again, under its id, what has no completion yet and is not under way.
-    pub(super) fn resume(&mut self, pending: Vec<Effect>) {
-        for Effect { id, kind } in pending {
-            if let EffectKind::Draft(draft) = kind {
-                self.start(id, draft);
-            }
-        }
+        Done { typing: !typing.is_empty(), answers }
     }
 
     fn start(&mut self, id: EffectId, draft: Draft) {
@@ -81,9 +83,11 @@ impl Flights {
     }
 
     /// No gate model is connected, and a gate that cannot be asked is silence (docs/floor.md).
-    async fn decline_gate(&self, gate: EffectId) {
-        tracing::warn!(room = self.room, gate = %gate, "the room's policy wants a gate model and there is none; the burst counts as not for us");
-        complete(&self.room, &self.completions, Input::Verdict(Verdict { gate, me: 0.0, room: 0.0 })).await;
+    fn decline_gate(&mut self, gate: EffectId) -> Input {
+        if !mem::replace(&mut self.has_warned, true) {
+            tracing::warn!(room = self.room, "the room's policy wants a gate model and there is none; lines that name nobody open nothing");
+        }
+        Input::Verdict(Verdict { gate, me: 0.0, room: 0.0 })
     }
 }
 

@@ -48,22 +48,23 @@ pub(super) async fn rebuilt(session: &Session, cursor: Cursor, last_n: i64) -> R
 }
 
 /// The room as stored; none where no stored state can be read by this version.
-pub(super) fn room(name: &str, restored: &Restored) -> Result<Option<Found>, LedgerError> {
+pub(super) fn room(name: &str, restored: &Restored) -> Option<Found> {
     let whole = restored.inputs.first().is_none_or(|i| i.n == 1) && restored.snapshots.is_empty();
     let start = if whole { Some(Room::new(policy::closed())) } else { newest(name, restored) };
-    let Some(start) = start else { return Ok(None) };
+    let start = start?;
     let from = feed::signed(start.inputs());
     let Ok(since) = restored.inputs.iter().filter(|i| i.n > from).map(parsed).collect::<Result<Vec<_>, _>>() else {
         tracing::warn!(room = name, "stored inputs of the room are of another version; it is rebuilt from the log");
-        return Ok(None);
+        return None;
     };
     let last_ms = since.iter().map(|(now, _)| *now).max().unwrap_or(Millis::MIN);
     let room = Room::restore(start, since);
     if feed::signed(room.inputs()) != restored.last_n {
         let (found, wanted) = (room.inputs(), restored.last_n);
-        return Err(LedgerError::Conflict(format!("stored inputs reach {found}, the stream says {wanted}")));
+        tracing::error!(room = name, found, wanted, "stored inputs of the room do not reach its last one; it is rebuilt from the log");
+        return None;
     }
-    Ok(Some(Found { room, last_ms }))
+    Some(Found { room, last_ms })
 }
 
 fn newest(name: &str, restored: &Restored) -> Option<Room> {

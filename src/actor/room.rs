@@ -31,9 +31,9 @@ const LONGEST_SLEEP_MS: Millis = 60_000;
 /// A machine that asks for the past is called again after this: a bound on a busy loop, not a wait that anything needs.
 const SHORTEST_SLEEP_MS: Millis = 5;
 /// First wait after the database failed; it doubles up to [`RETRY_MOST`].
-const RETRY_LEAST: Duration = Duration::from_millis(50);
+pub(super) const RETRY_LEAST: Duration = Duration::from_millis(50);
 /// The longest wait between tries: the room listens again this soon after the database is back.
-const RETRY_MOST: Duration = Duration::from_secs(2);
+pub(super) const RETRY_MOST: Duration = Duration::from_secs(2);
 /// Deaf for longer than this, what was said meanwhile is a backlog, answered by one post at most. Shorter than any wait of the
 /// floor in a room of several people, longer than a restart of a connection.
 const GAP_MS: Millis = 5_000;
@@ -87,7 +87,7 @@ impl Boot {
         let restored = session.restore().await?;
         let mut clock = RoomClock::new(means.wall);
         let places = Places { cursor: restored.cursor, outcome_n: restored.outcome_n, policy_revision: restored.policy_revision };
-        let (machine, places, retold) = if let Some(found) = restore::room(&config.name, &restored)? {
+        let (machine, places, retold) = if let Some(found) = restore::room(&config.name, &restored) {
             clock.not_before(found.last_ms);
             (found.room, places, Vec::new())
         } else {
@@ -130,13 +130,13 @@ impl Boot {
             match done {
                 Ok(()) => {
                     retry = RETRY_LEAST;
-                    self.says(RoomState::Running);
+                    self.report.says(RoomState::Running);
                 }
                 Err(LedgerError::Fenced) => return End::Fenced,
                 Err(error) if error.is_transient() => {
                     self.deaf_since.get_or_insert(self.clock.now_ms());
                     tracing::debug!(room = self.config.name, %error, "the room waits for the database");
-                    self.says(RoomState::Waiting);
+                    self.report.says(RoomState::Waiting);
                     tokio::select! {
                         () = stop.cancelled() => return End::Stopped,
                         () = sleep(retry) => {}
@@ -165,16 +165,11 @@ impl Boot {
         done
     }
 
-    fn says(&self, state: RoomState) {
-        self.report.state.send_if_modified(|s| {
-            let news = *s != state;
-            *s = state;
-            news
-        });
-    }
-
     /// When the machine, or something else that is timed, wants the next look.
     fn wake_at(&mut self) -> Instant {
+        if !self.arrived.is_empty() {
+            return Instant::now();
+        }
         let now = self.clock.now_ms();
         let due = self.machine.next_wake().into_iter().chain(self.look_at).min();
         let ms = due.map_or(LONGEST_SLEEP_MS, |due| due.saturating_sub(now).clamp(SHORTEST_SLEEP_MS, LONGEST_SLEEP_MS));

@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Means, Report, RoomConfig, RoomState, RoomTexts,
-    room::{Boot, End},
+    room::{Boot, End, RETRY_LEAST, RETRY_MOST},
 };
 
 /// First wait before a new boot; it doubles with each failure in a row.
@@ -72,11 +72,23 @@ async fn boot(
     stop: &CancellationToken,
     report: Report,
 ) -> End {
-    tokio::select! {
-        () = stop.cancelled() => End::Stopped,
-        boot = Boot::begin(room, texts, means, tracker, report) => match boot {
-            Ok(boot) => boot.run(stop).await,
-            Err(error) => End::Failed(error),
-        },
+    let mut retry = RETRY_LEAST;
+    loop {
+        let begin = Boot::begin(room.clone(), texts.clone(), means.clone(), tracker.clone(), report.clone());
+        let boot = tokio::select! {
+            () = stop.cancelled() => return End::Stopped,
+            boot = begin => boot,
+        };
+        match boot {
+            Ok(boot) => return boot.run(stop).await,
+            Err(error) if error.is_transient() => tracing::debug!(room = room.name, %error, "the room waits for the database to begin"),
+            Err(error) => return End::Failed(error),
+        }
+        report.says(RoomState::Waiting);
+        tokio::select! {
+            () = stop.cancelled() => return End::Stopped,
+            () = sleep(retry) => {}
+        }
+        retry = (retry * 2).min(RETRY_MOST);
     }
 }

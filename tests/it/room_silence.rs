@@ -65,6 +65,26 @@ async fn a_draft_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
+async fn without_the_gate_model_that_the_policy_wants_many_unnamed_bursts_open_nothing() {
+    let rig = Rig::with(|p| p.gate = parlor_core::GateKind::Model).await;
+    // More at once than completions find room in the mailbox.
+    let people = 80;
+    for i in 0..people {
+        let text = "does anybody know the cone for stoneware?".into();
+        rig.hear(&format!("p{i}"), "1", parlor::ports::HeardKind::Message { text, reply_to: None }).await.unwrap();
+    }
+    rig.read_up_to(people).await;
+    rig.advance(30_000).await;
+    rig.until("each is judged once", async |r| r.decided("silent", "gate_silent").await == usize::try_from(people).unwrap()).await;
+    rig.settled().await;
+    assert!(rig.rows().await.is_empty() && rig.models.is_idle().await);
+    rig.say("ada", "wren, which cone for stoneware?").await;
+    rig.advance(2_500).await;
+    rig.models.next().await.pass("enough");
+    rig.settled().await;
+}
+
+#[tokio::test]
 async fn an_act_that_comes_after_a_time_out_is_ignored() {
     let rig = Rig::new().await;
     let late = asked(&rig).await;

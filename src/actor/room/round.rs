@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use parlor_core::Input;
+use parlor_core::{Effect, Input};
 
 use super::{Boot, GAP_MS};
 use crate::{
@@ -38,7 +38,7 @@ impl Boot {
         self.store().await?;
         if !mem::replace(&mut self.has_resumed, true) {
             // What an earlier boot had under way, unless this look has ended it.
-            self.flights.resume(self.machine.pending());
+            self.act(self.machine.pending()).await;
         }
         Ok(())
     }
@@ -133,16 +133,21 @@ impl Boot {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let now = self.clock.now_ms();
-        self.batch.close(&self.machine, now, false)?;
+        self.batch.close(&self.machine, self.clock.now_ms(), false)?;
         self.session.steps(self.batch.steps()).await?;
         let (effects, told) = self.batch.stored();
         if told {
             self.means.ringer.ring(self.config.stream);
         }
-        if self.flights.perform(effects, now).await {
+        self.act(effects).await;
+        Ok(())
+    }
+
+    async fn act(&mut self, effects: Vec<Effect>) {
+        let done = self.flights.perform(effects, self.clock.now_ms()).await;
+        self.arrived.extend(done.answers);
+        if done.typing {
             self.means.ringer.ring(self.config.stream);
         }
-        Ok(())
     }
 }
