@@ -54,4 +54,12 @@ async fn postgres_gone_in_the_middle_of_a_talk_loses_and_doubles_nothing() {
     assert_eq!(said, 1, "what was sent again is one line");
     rig.stop_actor().await;
     server.stop().await.unwrap();
+
+    // An actor that starts while there is no database listens once there is one.
+    rig.start_actor();
+    rig.actor_states().wait_for(|s| *s == RoomState::Waiting).await.unwrap();
+    let server = PrivateServer::start(&state, OPTIONS).await.unwrap();
+    rig.actor_states().wait_for(|s| *s == RoomState::Running).await.unwrap();
+    rig.stop_actor().await;
+    server.stop().await.unwrap();
 }

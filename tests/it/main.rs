@@ -23,6 +23,7 @@ mod ledger_server;
 mod ledger_steps;
 mod replay;
 mod room_bursts;
+mod room_chaos;
 mod room_many;
 mod room_memory;
 mod room_mute;

@@ -35,6 +35,11 @@ impl HeldModels {
         tokio::time::timeout(DEADLINE, next).await.expect("the actor should have asked for a draft")
     }
 
+    /// A call that waits already, if there is one.
+    pub(crate) async fn waiting(&self) -> Option<Held> {
+        self.waiting.lock().await.try_recv().ok()
+    }
+
     /// Whether a call waits that nobody took.
     pub(crate) async fn is_idle(&self) -> bool {
         self.waiting.lock().await.is_empty()
@@ -71,6 +76,12 @@ impl Held {
     pub(crate) fn reply(self, text: &str) {
         let settles = self.offered();
         self.act(ModelAct { act: DraftAct::Reply { text: text.into() }, settles });
+    }
+
+    /// The same, where the actor may have given the call up.
+    pub(crate) fn reply_if_wanted(self, text: &str) {
+        let settles = self.offered();
+        let _ = self.answer.send(Ok(ModelAct { act: DraftAct::Reply { text: text.into() }, settles }));
     }
 
     pub(crate) fn pass(self, reason: &str) {

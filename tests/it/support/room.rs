@@ -120,6 +120,8 @@ impl Rig {
     /// What a kill of its process does to an actor: it stores nothing any more. (The next boot fences the one before, which runs
     /// into it at its next write; a real kill is tested with `parlor dev`.)
     pub(crate) async fn replace_actor(&mut self) {
+        // Of two that start at once the later to begin would win, whichever it is.
+        self.until("the old boot listens", async |r| r.actor_state() == RoomState::Running).await;
         let old = self.actor.take().expect("an actor runs");
         self.start_actor();
         let state = old.state();
