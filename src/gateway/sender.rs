@@ -19,6 +19,9 @@ const RETRY_LEAST: Duration = Duration::from_millis(50);
 /// The longest wait between tries: a room talks again this soon after the database is back.
 const RETRY_MOST: Duration = Duration::from_secs(2);
 
+/// How long a stop waits for the row under way.
+const LAST_ROW: Duration = Duration::from_secs(2);
+
 /// How a sender works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderOptions {
@@ -69,38 +72,48 @@ impl Sender {
         self
     }
 
-    /// Posts for one room until `stop`. A room is served by one task, so that a slow one delays no other; two tasks for one
+    /// Posts for one room until `stop`; a row under way is finished first, so that nobody has to wait for its lease. A room is served by one task, so that a slow one delays no other; two tasks for one
     /// room, or two processes, are kept apart by the claims.
     pub fn serve(&self, room: &str, stream: i64, hub: &Hub, tracker: &TaskTracker, stop: CancellationToken) {
         let (sender, room, bell) = (self.clone(), room.to_owned(), hub.subscribe(stream));
         tracker.spawn(async move {
+            let too_late = async {
+                stop.cancelled().await;
+                sleep(LAST_ROW).await;
+            };
             tokio::select! {
-                () = stop.cancelled() => {}
-                Crashed = sender.run(&room, stream, bell) => tracing::warn!(room, "the sender ended at a crash point"),
+                () = too_late => {}
+                end = sender.run(&room, stream, bell, &stop) => if let Err(Crashed) = end {
+                    tracing::warn!(room, "the sender ended at a crash point");
+                },
             }
         });
     }
 
-    async fn run(&self, room: &str, stream: i64, mut bell: Bell) -> Crashed {
+    async fn run(&self, room: &str, stream: i64, mut bell: Bell, stop: &CancellationToken) -> Result<(), Crashed> {
         let mut retry = Retry::default();
-        loop {
-            match self.drain(room, stream).await {
-                Ok(Drained::Empty) => {
+        while !stop.is_cancelled() {
+            match self.drain(room, stream, stop).await? {
+                Drained::Empty => {
                     retry = Retry::default();
                     tokio::select! {
+                        () = stop.cancelled() => {}
                         () = bell.rung() => {}
                         () = sleep(self.options.poll) => {}
                     }
                 }
-                Ok(Drained::Failed) => retry.wait().await,
-                Err(crashed) => return crashed,
+                Drained::Failed => tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = retry.wait() => {}
+                },
             }
         }
+        Ok(())
     }
 
     /// Posts rows until there is none.
-    async fn drain(&self, room: &str, stream: i64) -> Result<Drained, Crashed> {
-        loop {
+    async fn drain(&self, room: &str, stream: i64, stop: &CancellationToken) -> Result<Drained, Crashed> {
+        while !stop.is_cancelled() {
             self.reach(CrashPoint::BeforeClaim)?;
             let until = Instant::now() + self.options.lease;
             let row = match self.mouth.claim(&[stream], self.options.lease).await {
@@ -119,6 +132,7 @@ impl Sender {
             };
             done?;
         }
+        Ok(Drained::Empty)
     }
 
     /// Posts one row and settles it, trying again for as long as the caller lets it.
