@@ -103,11 +103,22 @@ struct Watched {
 struct Out {
     input: u64,
     effects: Vec<Effect>,
+    /// Bursts that this input began.
+    bursts: u64,
 }
+
+/// Room for the bursts of one input in their ids: each asker of a row may begin one, and a row settles 64 obligations at most.
+const BURSTS_PER_INPUT: u64 = 256;
 
 impl Out {
     fn next_id(&self) -> EffectId {
         EffectId { input: self.input, index: self.effects.len() as u16 }
+    }
+
+    /// An id for a burst, above those of every earlier one.
+    fn next_burst(&mut self) -> u64 {
+        self.bursts += 1;
+        self.input * BURSTS_PER_INPUT + self.bursts - 1
     }
 
     fn push(&mut self, kind: EffectKind) -> EffectId {
@@ -174,7 +185,7 @@ impl Room {
         self.n += 1;
         let before = self.now;
         self.now = self.now.max(now);
-        let mut out = Out { input: self.n, effects: Vec::new() };
+        let mut out = Out { input: self.n, effects: Vec::new(), bursts: 0 };
         match input {
             Input::Item(item) => self.on_item(item, &mut out),
             Input::Echo(echo) => self.on_echo(&echo, &mut out),

@@ -73,7 +73,7 @@ impl Room {
         self.remember(&item.platform_id, By::Person(who));
         self.note_line(who, &addressed, person, at);
         let said = Said { line: Line { seq: item.seq, platform_id: item.platform_id }, form, to: addressed.to };
-        let mut burst = self.join_or_begin(who, at, silence, &said);
+        let mut burst = self.join_or_begin(who, at, silence, &said, out);
         burst.late = self.catching_up && self.now - at > BACKLOG_AGE_MS;
         if burst.lines.is_empty() {
             burst.began_at = at;
@@ -107,7 +107,7 @@ impl Room {
             self.people
                 .seat(&item.author.id, AuthorKind::Own, |w| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w)))
         };
-        let mut burst = Burst::new(self.n, who, None);
+        let mut burst = Burst::new(out.next_burst(), who, None);
         burst.push(Said { line: Line { seq: item.seq, platform_id: item.platform_id.clone() }, form: form(cut(&item.text)), to });
         (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
         let id = burst.id;
@@ -146,7 +146,7 @@ impl Room {
     }
 
     /// The author's last burst if the line joins it, else a new one. The burst is handed out of the room.
-    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said) -> Burst {
+    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said, out: &mut Out) -> Burst {
         if let Some(i) = self.active.iter().rposition(|b| b.who == who) {
             if self.active.get(i).is_some_and(|b| self.joins(b, at, said)) {
                 return self.active.remove(i);
@@ -156,7 +156,7 @@ impl Room {
         {
             return *b;
         }
-        Burst::new(self.n, who, silence)
+        Burst::new(out.next_burst(), who, silence)
     }
 
     fn joins(&self, b: &Burst, at: Millis, said: &Said) -> bool {

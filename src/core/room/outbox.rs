@@ -163,7 +163,7 @@ impl Room {
         let backlog = s.owed.iter().any(|id| self.obligation(*id).is_some_and(|o| o.backlog));
         let mut later = Vec::new();
         for (id, who, room) in &bursts {
-            later.extend(self.split_later_lines(*id, s.cursor));
+            later.extend(self.split_later_lines(*id, s.cursor, out));
             if *room {
                 self.watch(*id, *who);
             }
@@ -208,11 +208,10 @@ impl Room {
     }
 
     /// Lines that the asker added after the row went out are a burst of their own.
-    fn split_later_lines(&mut self, id: u64, cursor: u64) -> Option<Burst> {
-        let n = self.n;
+    fn split_later_lines(&mut self, id: u64, cursor: u64, out: &mut Out) -> Option<Burst> {
         let b = self.active.iter_mut().find(|b| b.id == id)?;
         let at = b.lines.iter().position(|l| l.line.seq > cursor)?;
-        let mut later = Burst::new(n, b.who, Some(0));
+        let mut later = Burst::new(out.next_burst(), b.who, Some(0));
         later.lines = b.lines.split_off(at);
         (later.began_at, later.last_at, later.heard) = (b.last_at, b.last_at, b.heard);
         Some(later)

@@ -48,6 +48,24 @@ fn each_outcome_has_its_end() {
 }
 
 #[test]
+fn what_two_askers_add_after_their_row_went_out_is_owed_to_each() {
+    let mut s = Stage::new();
+    s.post = false;
+    s.says("ada", "wren, how hot does cone 6 have to be?");
+    s.says("bob", "wren, which glaze goes on porcelain?");
+    s.run_for(15_000);
+    let row = s.waiting_rows[0].clone();
+    assert_eq!(row.settles.len(), 2);
+    let ada = s.says("ada", "wren, and cone 04?");
+    let bob = s.says("bob", "wren, and on stoneware?");
+    s.outcome(&row.dedupe, Outcome::Settled { platform_id: Some("p1".into()) });
+    let owed = s.room.view(s.now).obligations;
+    let lines: Vec<Vec<&str>> = owed.iter().map(|o| o.lines.iter().map(|l| l.platform_id.as_str()).collect()).collect();
+    assert_eq!(lines, [[ada.as_str()], [bob.as_str()]]);
+    s.check();
+}
+
+#[test]
 fn the_echo_may_come_before_the_answer_and_both_settle_once() {
     let (mut s, row) = sent();
     let mut item = s.item("wren", ItemKind::Message, "p1", "text");
