@@ -16,31 +16,31 @@ use parlor_core::ObligationId;
 use parlor_twin::models::ModelTwin;
 
 /// Both dialects; what holds for one has to hold for the other.
-pub const DIALECTS: [&str; 2] = ["anthropic", "openai"];
+pub(crate) const DIALECTS: [&str; 2] = ["anthropic", "openai"];
 /// The secret that must never be seen.
-pub const KEY: &str = "sk-secret-0123456789";
+pub(crate) const KEY: &str = "sk-secret-0123456789";
 
 /// No test waits longer than this for anything.
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 
-pub async fn soon<T>(what: impl Future<Output = T>) -> T {
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, what).await.expect("it did not happen in time")
 }
 
-pub fn id(n: u64) -> ObligationId {
+pub(crate) fn id(n: u64) -> ObligationId {
     ObligationId { input: n, index: 0 }
 }
 
-pub fn item(seq: u64, name: &str, text: &str) -> ReadItem {
+pub(crate) fn item(seq: u64, name: &str, text: &str) -> ReadItem {
     let (at, author) = ("2026-01-01T00:00:00Z".into(), format!("u-{}", name.to_lowercase()));
     ReadItem { seq, at, author, name: name.into(), kind: "message".into(), text: text.into(), of: None }
 }
 
-pub fn owed(n: u64, asker: &str, lines: &[u64]) -> OwedLine {
+pub(crate) fn owed(n: u64, asker: &str, lines: &[u64]) -> OwedLine {
     OwedLine { id: id(n), kind: "direct".into(), asker: asker.into(), lines: lines.to_vec(), answered_by: None }
 }
 
-pub fn call(provider: &str, items: Vec<ReadItem>, owed: Vec<OwedLine>) -> ModelCall {
+pub(crate) fn call(provider: &str, items: Vec<ReadItem>, owed: Vec<OwedLine>) -> ModelCall {
     ModelCall {
         room: "kiln".into(),
         persona: "wren".into(),
@@ -54,11 +54,11 @@ pub fn call(provider: &str, items: Vec<ReadItem>, owed: Vec<OwedLine>) -> ModelC
 }
 
 /// One question, one obligation.
-pub fn simple(provider: &str) -> ModelCall {
+pub(crate) fn simple(provider: &str) -> ModelCall {
     call(provider, vec![item(1, "Ana", "wren, how hot is cone 6?")], vec![owed(1, "Ana", &[1])])
 }
 
-pub fn config(twin: &ModelTwin) -> BrokerConfig {
+pub(crate) fn config(twin: &ModelTwin) -> BrokerConfig {
     static RING: Once = Once::new();
     RING.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -72,20 +72,20 @@ pub fn config(twin: &ModelTwin) -> BrokerConfig {
     BrokerConfig::from_vars(var).unwrap()
 }
 
-pub fn broker(twin: &ModelTwin, books: &Arc<Books>) -> Arc<Broker> {
+pub(crate) fn broker(twin: &ModelTwin, books: &Arc<Books>) -> Arc<Broker> {
     Arc::new(Broker::new(config(twin), Some(Arc::clone(books) as Arc<dyn Accounts>), Metrics::new().unwrap()))
 }
 
 /// Books that grant or deny, and keep what they are told.
 #[derive(Default)]
-pub struct Books {
+pub(crate) struct Books {
     pub deny: Mutex<Option<Denied>>,
     pub reserved: Mutex<Vec<Reservation>>,
     pub charged: Mutex<Vec<(Ticket, CallRecord)>>,
 }
 
 impl Books {
-    pub fn outcomes(&self) -> Vec<&'static str> {
+    pub(crate) fn outcomes(&self) -> Vec<&'static str> {
         self.charged.lock().unwrap().iter().map(|(_, c)| c.outcome).collect()
     }
 }
@@ -112,17 +112,17 @@ impl Accounts for Books {
 
 /// The log of this thread as long as the guard lives.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    pub fn capture() -> (Self, tracing::subscriber::DefaultGuard) {
+    pub(crate) fn capture() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let writer = log.clone();
         let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
         (log, tracing::subscriber::set_default(lines))
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }

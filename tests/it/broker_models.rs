@@ -18,7 +18,9 @@ async fn each(answers: &[Answer]) -> Vec<(Result<ModelAct, Failure>, usize)> {
     let mut results = Vec::new();
     for dialect in DIALECTS {
         let twin = ModelTwin::start().await.unwrap();
-        answers.iter().for_each(|a| twin.then(a.clone()));
+        for a in answers {
+            twin.then(a.clone());
+        }
         twin.otherwise(Answer::status(418, "out_of_script"));
         let books = Arc::new(Books::default());
         let result = soon(broker(&twin, &books).draft(simple(dialect))).await;
@@ -273,7 +275,9 @@ async fn keys_texts_and_addresses_never_show() {
         Answer::midway("rate_limit_error"),
     ];
     for dialect in DIALECTS {
-        answers.iter().for_each(|a| twin.then(a.clone()));
+        for a in &answers {
+            twin.then(a.clone());
+        }
         for _ in &answers {
             broker.draft(simple(dialect)).await.unwrap_err();
         }
