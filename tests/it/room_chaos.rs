@@ -1,5 +1,5 @@
-//! A long talk in which boots end, senders end in the middle of a row, and the room is muted, at random: in the end each
-//! question has had one answer.
+//! A long talk in which boots end, senders end in the middle of a row, people edit and delete, and the room is muted, at random:
+//! in the end each question that stands has had one answer.
 
 use std::{
     collections::BTreeSet,
@@ -61,14 +61,17 @@ async fn talk(seed: u64) {
     rig.stop_sender();
     rig.serve(&rig.sender(SHORT));
     let mut asked = BTreeSet::new();
+    let mut last = None;
     let mut answers = 0;
     let mut muted = false;
     for step in 0..STEPS {
-        match dice.roll(12) {
+        match dice.roll(15) {
             0..=4 => {
                 let who = PEOPLE[dice.roll(PEOPLE.len())];
                 let text = format!("wren, what about {} {step} and {}?", THINGS[dice.roll(THINGS.len())], THINGS[dice.roll(THINGS.len())]);
-                asked.insert(rig.say(who, &text).await.platform_id);
+                let line = rig.say(who, &text).await;
+                asked.insert(line.platform_id.clone());
+                last = Some((who, line));
             }
             5..=7 => rig.advance(i64::try_from(500 + dice.roll(12_000)).unwrap()).await,
             8 => rig.replace_actor().await,
@@ -77,6 +80,17 @@ async fn talk(seed: u64) {
                 rig.start_actor();
             }
             10 => crash_sender(&mut rig, CrashPoint::ALL[dice.roll(CrashPoint::ALL.len())]),
+            11 | 12 => {
+                if let Some((who, line)) = &last {
+                    rig.edit(who, line, &format!("wren, I meant {} {step}, what of it?", THINGS[dice.roll(THINGS.len())])).await;
+                }
+            }
+            13 => {
+                if let Some((who, line)) = last.take() {
+                    rig.delete(who, &line).await;
+                    asked.remove(&line.platform_id);
+                }
+            }
             _ => {
                 muted = !muted;
                 rig.mute(muted).await;

@@ -272,11 +272,13 @@ impl Room {
             b.heard = b.heard.max(self.now);
         }
         let who = self.burst(id).map(|b| b.who);
+        // What was settled stays so: a line less asks nothing new.
+        let spent = self.burst(id).is_some_and(|b| b.settled) && !self.owed.iter().any(|o| o.burst == Some(id));
         if left == 0 {
             self.withdraw_burst(id, Why::AskerDeleted, out);
             self.rest_if_done(id);
             self.forget_burst(id, who);
-        } else {
+        } else if !spent {
             self.close_unaddressed(id, out);
             self.classify(id, true, Why::AskerDeleted, out);
         }

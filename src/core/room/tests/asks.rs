@@ -252,6 +252,19 @@ fn deleting_one_line_of_several_keeps_the_rest() {
 }
 
 #[test]
+fn deleting_one_line_of_what_was_answered_asks_nothing_again() {
+    let mut s = lively();
+    s.says("ada", "wren, how hot does cone 6 have to be?");
+    let second = s.says("ada", "in fahrenheit please.");
+    s.run_for(60_000);
+    assert_eq!(s.posts().len(), 1);
+    s.deletes("ada", &second);
+    s.run_for(120_000);
+    assert_eq!((s.posts().len(), s.room.open()), (1, 0));
+    s.check();
+}
+
+#[test]
 fn a_line_after_the_row_went_out_asks_it_back_or_is_a_new_turn() {
     for claimed in [false, true] {
         let mut s = lively();
