@@ -3,7 +3,7 @@
 use parlor_core::{Decision, Row, RowKind};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
-use sqlx::Row as _;
+use sqlx::{Connection as _, Row as _};
 
 use super::{
     Cursor, LedgerError, Session,
@@ -167,7 +167,11 @@ impl Session {
     }
 
     async fn restore_rows(&self) -> Result<Result<Restored, LedgerError>, sqlx::Error> {
-        let mut tx = self.ledger.pool().begin_with("begin isolation level repeatable read read only").await?;
+        // A stop may drop this call between the server's BEGIN and the driver's note of it; back in the pool such a connection
+        // would swallow the writes of whoever gets it next. So it is not given back.
+        let mut conn = self.ledger.pool().acquire().await?;
+        conn.close_on_drop();
+        let mut tx = conn.begin_with("begin isolation level repeatable read read only").await?;
         let head = sqlx::query("select * from api.resume_point($1, $2)").bind(self.stream).bind(self.boot).fetch_one(&mut *tx).await?;
         let snapshots = sqlx::query("select n, format, state from api.snapshots($1, $2)").bind(self.stream).bind(self.boot);
         let snapshots = snapshots

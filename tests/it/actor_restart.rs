@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parlor::{
     actor::RoomState,
-    ledger::{RowState, Session, StepRecord},
+    ledger::{About, NewNote, RowState, Session, StepRecord},
 };
 use parlor_core::{Input, ObligationId, ObligationKind, Row, RowKind};
 use serde_json::value::{RawValue, to_raw_value};
@@ -163,6 +163,27 @@ async fn a_log_of_a_new_epoch_is_read_again_from_where_it_ends() {
     rig.advance(10_000).await;
     assert_eq!(rig.until_posts(1).await, ["Cone six."]);
     rig.stop_actor().await;
+}
+
+#[tokio::test]
+async fn a_restore_that_is_given_up_midway_leaves_no_connection_in_a_transaction() {
+    let rig = Rig::silent(TestDb::new().await, |_| {}).await;
+    let ledger = parlor::ledger::Ledger::connect(&rig.db.url, "parlor-test", 1).unwrap();
+    let session = Session::begin(&ledger, rig.stream).await.unwrap();
+    for polls in 0..40 {
+        {
+            let mut restore = std::pin::pin!(session.restore());
+            for _ in 0..polls {
+                if futures::poll!(&mut restore).is_ready() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        let note = NewNote { about: About::Topic("kiln".into()), body: "it is hot".into(), supersedes: None };
+        session.note(&note).await.unwrap();
+        assert_eq!(rig.db.number("select count(*) from parlor.note").await, polls + 1, "the note is stored for others to see");
+    }
 }
 
 #[tokio::test]
