@@ -79,19 +79,21 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     let filter = std::env::var("PARLOR_LOG").ok();
     telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or(LOG)))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime could not be started")?;
-    runtime.block_on(async {
-        match command {
-            Command::Dev(Dev { dir, state, database_url, listen }) => {
-                dev::run(dev::Options { dir, state, database: database_url, listen }).await?;
-            }
-            Command::Migrate(Migrate { database_url }) => ledger::migrate(&database_url).await?,
-            Command::Bench(args) => bench::run(&args)?,
-            Command::Replay(args) => replay::run(&args)?,
-            Command::Say(say) => say.run().await?,
-            Command::Tail(tail) => tail.run().await?,
-            Command::Why(why) => why.run().await?,
+    match command {
+        Command::Dev(Dev { dir, state, database_url, listen }) => {
+            block_on(dev::run(dev::Options { dir, state, database: database_url, listen }))
         }
-        Ok(())
-    })
+        Command::Migrate(Migrate { database_url }) => block_on(ledger::migrate(&database_url)),
+        // One thread's work: without a runtime beside it the allocator needs no locks.
+        Command::Bench(args) => Ok(bench::run(&args)?),
+        Command::Replay(args) => Ok(replay::run(&args)?),
+        Command::Say(say) => block_on(say.run()),
+        Command::Tail(tail) => block_on(tail.run()),
+        Command::Why(why) => block_on(why.run()),
+    }
+}
+
+fn block_on<E: Into<anyhow::Error>>(task: impl Future<Output = Result<(), E>>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the async runtime could not be started")?;
+    runtime.block_on(task).map_err(Into::into)
 }
