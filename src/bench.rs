@@ -9,23 +9,25 @@ use std::{
 
 use serde::Serialize;
 
-use crate::replay::ReplayError;
+use crate::{ledger::LedgerError, replay::ReplayError};
 
 mod archives;
 mod core;
 mod memory;
 mod replay;
+mod service;
 mod table;
 
 type Bench = fn(&Args) -> Result<Vec<Figure>, BenchError>;
 
 /// What can be measured, in the order of the table. Memory comes first: the others leave freed memory behind that would hide it.
-const BENCHES: &[(&str, Bench)] = &[("core_memory", memory::figures), ("core_inputs", core::figures), ("replay", replay::figures)];
+const BENCHES: &[(&str, Bench)] =
+    &[("core_memory", memory::figures), ("core_inputs", core::figures), ("replay", replay::figures), ("service", service::figures)];
 
 /// What to measure.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Benches to run, all if none is named: core_memory, core_inputs, replay
+    /// Benches to run, all if none is named: core_memory, core_inputs, replay, service
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     /// Print one JSON object instead of a table
@@ -110,9 +112,21 @@ pub enum BenchError {
     /// This system does not tell how much memory a process holds.
     #[error("cannot tell the memory of this process: {0} has no line `Rss`; core_memory runs on Linux")]
     NoRss(PathBuf),
-    /// The figures cannot be printed.
-    #[error("cannot print the figures: {0}")]
-    Print(#[from] io::Error),
+    /// `parlor dev` did not come up.
+    #[error("parlor dev did not start: {0}")]
+    NoStart(String),
+    /// Something did not happen in time.
+    #[error("{0} within its time; is this machine busy? run it again, and see what `parlor dev` says on a studio of your own")]
+    Late(&'static str),
+    /// The console did not answer.
+    #[error("the console of parlor dev did not answer: {0}; run it again, and see what `parlor dev` says on a studio of your own")]
+    Console(#[from] reqwest::Error),
+    /// The ledger cannot be read.
+    #[error("the ledger of parlor dev cannot be read: {0}")]
+    Ledger(#[from] LedgerError),
+    /// The system refused something that the run needs.
+    #[error("the system refused what a bench needs (a process, a port, or the output): {0}")]
+    System(#[from] io::Error),
 }
 
 impl BenchError {

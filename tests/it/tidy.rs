@@ -25,7 +25,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("replay", &["api", "ledger", "ports", "telemetry"]),
     ("cli", &["api", "ledger", "ports", "telemetry"]),
     ("dev", &["actor", "api", "broker", "cli", "console", "gateway", "ledger", "ports", "replay", "telemetry"]),
-    ("bench", &["actor", "api", "broker", "console", "dev", "gateway", "ledger", "ports", "replay", "telemetry"]),
+    ("bench", &["actor", "api", "broker", "cli", "console", "dev", "gateway", "ledger", "ports", "replay", "telemetry"]),
 ];
 
 /// Crates that must not come in, by whatever way: they bring a second TLS stack.
