@@ -4,6 +4,7 @@
 
 mod actor_outage;
 mod actor_restart;
+mod bench;
 mod broker_books;
 mod broker_budget;
 mod broker_kit;
