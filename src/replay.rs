@@ -4,7 +4,9 @@
 //! sends holds ids. docs/replay.md is the guide.
 
 use std::{
+    fs::{File, Metadata, OpenOptions},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -96,6 +98,17 @@ pub enum ReplayError {
     /// A row cannot be used, and `--strict` was asked for.
     #[error("{0}; mend the row, or leave out --strict to pass over such rows")]
     BadRow(String),
+    /// There is no row to replay: the files are empty, or hold something else.
+    #[error(
+        "nothing in the archives can be replayed: {bad} rows cannot be used, and there is no other; docs/replay.md says what a row \
+         looks like\n{}", .examples.join("\n")
+    )]
+    NoRows {
+        /// Rows that cannot be used.
+        bad: u64,
+        /// The first of them, each with why.
+        examples: Vec<String>,
+    },
     /// No room names a persona.
     #[error(
         "no room of the archive has a persona to take the place of: put a header row {{\"room\",\"persona_id\",\"persona_name\"}} \
@@ -115,6 +128,9 @@ pub enum ReplayError {
         /// Virtual time, ms.
         at: i64,
     },
+    /// The posts would be written over what is read.
+    #[error("--sends {0} is one of the archives and would be overwritten; give it another file")]
+    SendsOverArchive(PathBuf),
     /// The posts cannot be written.
     #[error("cannot write the posts to {path}: {source}; give --sends a file in a folder that exists and has room")]
     Sends {
@@ -141,12 +157,29 @@ pub fn run(args: &Args) -> Result<(), ReplayError> {
 
 /// Runs a replay.
 pub fn replay(args: &Args) -> Result<Report, ReplayError> {
+    // Before anything is read: an archive may take an hour, and its posts would be lost at the end of it.
+    let sends = args.sends.as_deref().map(|path| open_sends(path, &args.archives)).transpose()?;
     let taken = intake::read(args)?;
     let report = Report::of(args, &taken);
-    if let Some(path) = &args.sends {
-        report::write_sends(path, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
+    if let (Some(file), Some(path)) = (sends, &args.sends) {
+        report::write_sends(file, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
     }
     Ok(report)
+}
+
+/// Opens the file of the posts, unless it is an archive under this or another name.
+fn open_sends(path: &Path, archives: &[PathBuf]) -> Result<File, ReplayError> {
+    let fault = |source| ReplayError::Sends { path: path.to_owned(), source };
+    let same = |a: &Metadata, b: &Metadata| a.dev() == b.dev() && a.ino() == b.ino();
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(fault)?;
+    let here = file.metadata().map_err(fault)?;
+    if archives.iter().filter_map(|archive| archive.metadata().ok()).any(|archive| same(&archive, &here)) {
+        return Err(ReplayError::SendsOverArchive(path.to_owned()));
+    }
+    if here.is_file() {
+        file.set_len(0).map_err(fault)?;
+    }
+    Ok(file)
 }
 
 /// Reads and unpacks an archive and looks at nothing in it; gives the number of lines. What a replay cannot be faster than.

@@ -260,6 +260,9 @@ impl<L: Listener> Intake<'_, L> {
     }
 
     fn finish(mut self) -> Result<Taken<L>, ReplayError> {
+        if self.rows == 0 {
+            return Err(ReplayError::NoRows { bad: self.taken.bad_rows, examples: self.taken.bad_examples });
+        }
         if self.taken.rooms.is_empty() {
             return Err(ReplayError::NoPersona);
         }

@@ -4,7 +4,6 @@ use std::{
     fmt::Write as _,
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
 };
 
 use parlor_core::ObligationKind;
@@ -264,8 +263,8 @@ struct Send<'a> {
     prompted: bool,
 }
 
-pub(super) fn write_sends(path: &Path, taken: &Taken<Drive>) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+pub(super) fn write_sends(file: File, taken: &Taken<Drive>) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
     for room in &taken.rooms {
         for post in &room.listener.log.posts {
             let send = Send { room: &room.name, ts: post.ts, settles: &post.settles, kind: post.kind, prompted: post.prompted };

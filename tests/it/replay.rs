@@ -337,15 +337,23 @@ fn the_command_prints_one_object_or_a_table_and_fails_with_words() {
     let table = run(&[path]);
     let text = String::from_utf8(table.stdout).unwrap();
     assert!(text.contains("missed direct, %") && text.contains("request_queue"), "{text}");
+    let name = dir.path().file_name().unwrap().to_str().unwrap();
+    let empty = file(&dir, "empty.jsonl", "");
+    let other = file(&dir, "other.jsonl", "hello\n[1]\n");
     for (arguments, words) in [
         (vec!["/no/such/file"], "cannot read /no/such/file"),
+        (vec![empty.to_str().unwrap()], "0 rows cannot be used, and there is no other"),
+        (vec![other.to_str().unwrap(), "--persona", "X"], "other.jsonl:2: "),
         (vec![path, "--visible-links", "2"], "a share is from 0 to 1"),
         (vec![path, "--sends", "/no/such/folder/x"], "cannot write the posts to /no/such/folder/x"),
+        (vec!["/no/such/file", "--sends", "/no/such/folder/x"], "cannot write the posts to /no/such/folder/x"),
+        (vec![path, "--sends", &format!("{}/../{}/rooms.jsonl", dir.path().display(), name)], "would be overwritten"),
     ] {
         let out = run(&arguments);
         let told = String::from_utf8(out.stderr).unwrap();
         assert!(!out.status.success() && told.contains(words), "{arguments:?}: {told}");
     }
+    assert!(run(&[path]).status.success(), "the archive is as it was");
     let cut = dir.path().join("cut.jsonl.gz");
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(generate::archive(PLAN).as_bytes()).unwrap();
