@@ -20,11 +20,12 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Effect, EffectId, EffectKind, Input, Millis, ObligationId, Policy, Seen, Tally, What, Why,
+    Decision, Effect, EffectId, EffectKind, Input, Line, Millis, ObligationId, Policy, Seen, Tally, What, Why,
     burst::Burst,
     names::Names,
     obligation::Obligation,
     people::{People, PersonaNo, Who},
+    shingle::Shingles,
 };
 use floor::Floor;
 use outbox::{Post, Sending};
@@ -71,6 +72,9 @@ pub struct Room {
     restraint: Restraint,
     /// Waits of people's first answers to room questions, newest last.
     first_answers: VecDeque<Millis>,
+    /// What people stated lately while something was owed, to know a draft that only says it again.
+    #[serde(default)]
+    stated: VecDeque<Stated>,
     /// Room questions that we answered and people may still answer.
     watched: VecDeque<Watched>,
     hushed_since: Option<Millis>,
@@ -90,6 +94,13 @@ enum By {
 struct Overtaken {
     owed: Vec<ObligationId>,
     text: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stated {
+    who: Who,
+    line: Line,
+    words: Shingles,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -153,6 +164,7 @@ impl Room {
             spent: VecDeque::new(),
             restraint: Restraint::default(),
             first_answers: VecDeque::new(),
+            stated: VecDeque::new(),
             watched: VecDeque::new(),
             hushed_since: None,
             catching_up: false,

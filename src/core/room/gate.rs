@@ -1,10 +1,11 @@
 //! Bursts that address nobody: what the rules or a model make of them, and whether people have answered them.
 
-use super::{About, Out, Room, address::Addressed};
+use super::{About, Out, Room, Stated, address::Addressed};
 use crate::{
-    Effect, EffectKind, GateCall, GateKind, Item, Line, Millis, ObligationKind, ObligationState, Verdict, What, Why,
+    Effect, EffectKind, GateCall, GateKind, Item, Line, Millis, ObligationId, ObligationKind, ObligationState, Verdict, What, Why,
     burst::Burst,
     people::{PersonaNo, Who},
+    shingle::Shingles,
     text::Form,
 };
 
@@ -14,6 +15,8 @@ const FOLLOW_UP_MS: Millis = 60_000;
 const TOPIC_GAP_MS: Millis = 120_000;
 /// Rules: a plain statement within this time may be the answer (floor.md 4).
 const PLAIN_ANSWER_MS: Millis = 60_000;
+/// Statements of people kept to be compared with a draft: what is said during one draft of a lively room.
+const MAX_STATED: usize = 16;
 /// Later lines are no answer any more.
 const ANSWER_MAX_MS: Millis = 900_000;
 /// A room question that we answered is watched this long for a person's answer.
@@ -217,6 +220,34 @@ impl Room {
         for id in closes {
             self.end(id, What::Answered, Why::PersonAnswered, out);
         }
+    }
+
+    /// Any statement may be the answer for what a draft is concerned that says the same; which one it answers matters little then.
+    pub(super) fn note_statement(&mut self, who: Who, item: &Item, text: &str, form: Form) {
+        if self.owed.is_empty() {
+            return self.stated.clear();
+        }
+        if form.question() {
+            return;
+        }
+        if self.stated.len() == MAX_STATED {
+            self.stated.pop_front();
+        }
+        let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
+        self.stated.push_back(Stated { who, line, words: Shingles::of(text) });
+    }
+
+    /// A line that was changed or taken back says nothing any more that a draft could repeat.
+    pub(super) fn forget_statement(&mut self, platform_id: &str) {
+        self.stated.retain(|s| s.line.platform_id != platform_id);
+    }
+
+    /// The first line of somebody else, after the asker's first, that says the same as a draft.
+    pub(super) fn stated_since(&self, id: ObligationId, words: &Shingles) -> Option<&Line> {
+        let o = self.obligation(id)?;
+        let asked = self.burst(o.burst?)?.lines.first()?.line.seq;
+        let same = |s: &&Stated| s.line.seq > asked && o.who != Some(s.who) && s.words.same(words);
+        self.stated.iter().find(same).map(|s| &s.line)
     }
 
     fn learn_from_watched(&mut self, who: Who, item: &Item, addressed: &Addressed, at: Millis) {

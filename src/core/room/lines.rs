@@ -67,6 +67,7 @@ impl Room {
         let heard = if self.catching_up { at.min(self.now) } else { self.now };
         if person {
             self.note_answers(who, &item, form, &addressed, at, out);
+            self.note_statement(who, &item, text, form);
         }
         let taken_back = person && self.owes_to(who) && takes_back(text, |w| self.names.is_persona(w));
         self.people.spoke(who, at, item.author.kind);
@@ -232,6 +233,7 @@ impl Room {
 
     /// An edit changes the line where it is still known; one that adds a name opens what a new line would.
     fn on_edit(&mut self, item: &Item, out: &mut Out) {
+        self.forget_statement(&item.platform_id);
         let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
         let text = cut(&item.text);
         let found = self.mentions_of(item, text);
@@ -262,6 +264,7 @@ impl Room {
     /// The last line deleted takes back what it asked; one of several changes it.
     fn on_delete(&mut self, item: &Item, out: &mut Out) {
         self.posts.retain(|p| p.platform_id.as_deref() != Some(item.platform_id.as_str()));
+        self.forget_statement(&item.platform_id);
         let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
         let mut left = 0;
         if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {

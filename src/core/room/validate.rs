@@ -44,6 +44,9 @@ impl Room {
         if self.yield_to_people(&flight, &ready, out) {
             return;
         }
+        if words.as_ref().is_some_and(|w| self.repeats_people(&flight, &mut ready, w, out)) {
+            return;
+        }
         if self.now - flight.started > self.policy.timings.draft_max_age_ms {
             return self.draft_again(flight, &ready, Why::DraftTooOld, out);
         }
@@ -88,6 +91,23 @@ impl Room {
         }
         self.draft_again(flight.clone(), ready, Why::AnsweredMeanwhile, out);
         true
+    }
+
+    /// A draft that has seen an answer may still only say it again. What it repeats gets a reaction; what else it settles is
+    /// drafted again. Whether the draft is spent.
+    fn repeats_people(&mut self, flight: &Flight, ready: &mut Ready, words: &Shingles, out: &mut Out) -> bool {
+        let mut spent = false;
+        ready.settles.retain(|id| {
+            let Some(line) = self.stated_since(*id, words).map(|line| line.platform_id.clone()) else { return true };
+            spent = true;
+            self.react(flight.persona, line, self.policy.answered_emoji.clone(), *id, out);
+            self.end(*id, What::Answered, Why::AnsweredMeanwhile, out);
+            false
+        });
+        if spent {
+            self.draft_again(flight.clone(), ready, Why::AnsweredMeanwhile, out);
+        }
+        spent
     }
 
     fn mark_answered(&mut self, id: ObligationId) {

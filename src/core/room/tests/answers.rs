@@ -42,6 +42,32 @@ fn a_direct_question_answered_meanwhile_is_drafted_once_more_and_sees_the_answer
     assert_eq!(s.posts().len(), 1);
 }
 
+/// The stubborn model: its second draft has seen the answer and says it again all the same.
+#[test]
+fn a_draft_that_only_repeats_what_a_person_answered_becomes_a_reaction_on_it() {
+    let answered = |wait: Millis| {
+        let mut s = drafting("wren, how hot does cone 6 have to be?", 3_000);
+        s.talk = Talk::Say("It is about 1222 degrees.".into());
+        s.run_for(wait);
+        s.says("bob", "hot enough");
+        let repeated = s.says("cid", "it is about 1222 degrees");
+        (s, repeated)
+    };
+    for wait in [0, 3_000] {
+        let (mut s, repeated) = answered(wait);
+        s.run_for(120_000);
+        assert!(s.posts().is_empty(), "after {wait} ms: {:?}", s.posts());
+        assert_eq!(s.reactions().len(), 1);
+        assert_eq!(s.reactions()[0].row.address.as_ref().unwrap().platform_id, repeated);
+        assert_eq!(s.room.tally().answered, 1);
+        s.check();
+    }
+    let (mut s, repeated) = answered(0);
+    s.deletes("cid", &repeated);
+    s.run_for(120_000);
+    assert_eq!(s.posts().len(), 1, "nobody says it any more");
+}
+
 #[test]
 fn others_who_spoke_make_it_a_reply_and_nothing_else_does() {
     let mut s = drafting("wren, how hot does cone 6 have to be?", 3_000);
