@@ -11,6 +11,7 @@ mod broker_kit;
 mod broker_models;
 mod broker_stub;
 mod console_browser;
+mod console_dev;
 mod console_http;
 mod console_looks;
 mod dev;
