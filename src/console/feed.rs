@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use super::{
-    App, ReadError,
+    App, ReadError, RoomFacts,
     fault::Fault,
     fold::Line,
     line::{self, Frame},
@@ -132,6 +132,7 @@ struct Sent {
     floor: Option<FloorShown>,
     open: Option<Vec<ObligationView>>,
     typing: Option<Vec<String>>,
+    topic: Option<String>,
 }
 
 /// What one look brought.
@@ -246,8 +247,9 @@ impl Feed {
     /// Reads what is new and renders it.
     async fn look(&mut self) -> Result<Look, ReadError> {
         let mut pieces = Vec::new();
+        let Some(facts) = self.app.reader.room(&self.room).await? else { return Ok(self.gone()) };
         if !self.begun {
-            self.begin().await?;
+            self.begin(&facts).await?;
         }
         let items = self.app.reader.after(&self.room, self.after.seq, BATCH).await?;
         let decisions = self.app.reader.decisions_after(&self.room, self.after.n, BATCH).await?;
@@ -265,7 +267,7 @@ impl Feed {
         let frame = Frame { room: &self.room, viewer: &self.viewer };
         pieces.extend(decisions.iter().map(|d| panel::decision(&frame, d, &self.called)));
         let now = self.app.reader.now();
-        let floor = FloorShown::of(view.as_ref(), &self.called);
+        let floor = FloorShown::of(view.as_ref(), &facts.topic, &self.called);
         if self.sent.floor.as_ref() != Some(&floor) {
             pieces.extend(floor.parts(now));
             self.sent.floor = Some(floor);
@@ -279,15 +281,24 @@ impl Feed {
             pieces.push(panel::typing(&typing));
             self.sent.typing = Some(typing);
         }
+        if self.sent.topic.as_ref() != Some(&facts.topic) {
+            pieces.push(room::topic(&facts.topic));
+            self.sent.topic = Some(facts.topic);
+        }
         self.after.seq = items.last().map_or(self.after.seq, |item| item.seq);
         self.after.n = decisions.last().map_or(self.after.n, |d| d.n);
         Ok(Look { pieces, more, until })
     }
 
-    async fn begin(&mut self) -> Result<(), ReadError> {
-        if let Some(facts) = self.app.reader.room(&self.room).await? {
-            self.called = room::called(&self.app, &facts).await?;
-        }
+    /// The room was taken away while its page is open; it may come back.
+    fn gone(&mut self) -> Look {
+        let told = std::mem::replace(&mut self.troubled, true);
+        let pieces = if told { vec![] } else { vec![banner("This room was taken away. What was said in it is kept.")] };
+        Look { pieces, more: false, until: Some(self.app.reader.now() + AGAIN.as_millis() as Millis) }
+    }
+
+    async fn begin(&mut self, facts: &RoomFacts) -> Result<(), ReadError> {
+        self.called = room::called(&self.app, facts).await?;
         let above = self.app.reader.lines(&self.room, Some(self.after.seq.saturating_add(1)), 1).await?;
         self.last = crate::console::fold::fold(&above).into_values().next();
         Ok(())

@@ -13,19 +13,26 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FloorShown {
     floor: words::Floor,
+    /// What is said first of the reason: why the room is muted.
+    because: String,
     shadow: bool,
 }
 
 impl FloorShown {
-    pub(super) fn of(view: Option<&View>, called: &Called) -> Self {
+    pub(super) fn of(view: Option<&View>, topic: &str, called: &Called) -> Self {
         match view {
-            Some(view) => Self { floor: words::floor(view, called), shadow: view.shadow },
+            Some(view) => Self {
+                floor: words::floor(view, called),
+                because: if view.muted { topic.to_owned() } else { String::new() },
+                shadow: view.shadow,
+            },
             None => Self {
                 floor: words::Floor {
                     now: "Nobody is listening yet".to_owned(),
                     why: "The room's actor is not running. Lines are kept, and read when it starts.".to_owned(),
                     clock: Clock::None,
                 },
+                because: String::new(),
                 shadow: false,
             },
         }
@@ -44,6 +51,7 @@ impl FloorShown {
             left,
             html! {
                 p #floor-why {
+                    @if !self.because.is_empty() { b dir="auto" { (self.because) } " " }
                     (self.floor.why)
                     @if self.shadow { " " b { "Shadow:" } " drafts are written and recorded, and never posted." }
                 }

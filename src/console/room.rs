@@ -163,7 +163,7 @@ async fn read(app: &App, facts: RoomFacts, viewer: &Viewer, ask: &Ask) -> Result
     let view = app.reader.floor(room).await?;
     let (typing, _) = typists(app, room, viewer, &called).await?;
     Ok(Scene {
-        floor: FloorShown::of(view.as_ref(), &called),
+        floor: FloorShown::of(view.as_ref(), &facts.topic, &called),
         open: view.map(|v| v.obligations).unwrap_or_default(),
         called,
         shown,
@@ -196,7 +196,7 @@ fn bar(scene: &Scene, viewer: &Viewer, holder: &Holder) -> Markup {
     html! {
         header.bar {
             a.home href={ "/" (suffix) } { "Parlor" }
-            p.title { b { (name) } @if !scene.facts.topic.is_empty() { span.topic dir="auto" { (scene.facts.topic) } } }
+            p.title { b { (name) } (topic(&scene.facts.topic)) }
             p.members { span.sr { "Personas: " } @for m in &scene.facts.policy.members { span.member dir="auto" { (m.name) } } }
             p.you {
                 @match viewer.name() {
@@ -209,6 +209,11 @@ fn bar(scene: &Scene, viewer: &Viewer, holder: &Holder) -> Markup {
             }
         }
     }
+}
+
+/// What the room is about, beside its name.
+pub(super) fn topic(words: &str) -> Markup {
+    html! { span.topic #topic dir="auto" data-keep { (words) } }
 }
 
 fn log(scene: &Scene, frame: &Frame) -> Markup {

@@ -111,7 +111,7 @@ pub(super) fn floor(view: &View, called: &Called) -> Floor {
         }
         WaitingFor::Cooldown => say(
             "A short pause after a post".to_owned(),
-            "Nobody talks without a breath. What is owed meanwhile waits for the end of the pause.",
+            "A persona does not speak twice in one breath. What is owed meanwhile waits for the end of the pause.",
             until,
         ),
         WaitingFor::Retry => say(
@@ -138,9 +138,11 @@ fn idle(view: &View, persona: &str) -> Floor {
         Phase::Sending => {
             say(format!("Posting what {persona} wrote"), "The line counts as said when it is seen in the room.", Clock::Since(view.since))
         }
-        Phase::Cooldown => {
-            say("A short pause after a post".to_owned(), "Nobody talks without a breath.", view.until.map_or(Clock::None, Clock::Until))
-        }
+        Phase::Cooldown => say(
+            "A short pause after a post".to_owned(),
+            "A persona does not speak twice in one breath.",
+            view.until.map_or(Clock::None, Clock::Until),
+        ),
     }
 }
 

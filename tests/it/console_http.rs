@@ -1,108 +1,11 @@
-//! The console over HTTP, on the double of the rooms: who is heard, what is refused, and the stream of changes.
+//! The console over HTTP, on the double of the rooms: who is heard, and what is refused.
 
-use std::sync::Arc;
-
-use futures::StreamExt;
 use parlor::console::Keys;
-use parlor_core::{AuthorKind, ItemKind, What, Why};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, header, redirect};
+use parlor_core::{AuthorKind, ItemKind};
+use reqwest::{StatusCode, header};
 use secrecy::ExposeSecret;
-use tokio::time::timeout;
 
-use crate::support::{browser::DEADLINE, rooms::Rooms, site::Site};
-
-const FORM: &str = "application/x-www-form-urlencoded";
-
-/// A console, and a client that asks it as a browser or a program would.
-struct Asked {
-    site: Site,
-    rooms: Arc<Rooms>,
-    http: Client,
-}
-
-impl Asked {
-    async fn open() -> Self {
-        let site = Site::open().await;
-        let http = Client::builder().redirect(redirect::Policy::none()).timeout(DEADLINE).build().unwrap();
-        Self { rooms: site.rooms.clone(), site, http }
-    }
-
-    fn get(&self, path: &str) -> RequestBuilder {
-        self.http.get(self.site.url(path))
-    }
-
-    /// A form of our own page.
-    fn post(&self, path: &str, form: &[(&str, &str)]) -> RequestBuilder {
-        self.http.post(self.site.url(path)).header("sec-fetch-site", "same-origin").header(header::CONTENT_TYPE, FORM).body(encoded(form))
-    }
-
-    /// Enters the room; gives the cookie.
-    async fn enter(&self, name: &str, cookie: &str) -> String {
-        let response = self.post("/rooms/kiln/enter", &[("name", name)]).header(header::COOKIE, cookie).send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::SEE_OTHER, "{}", response.text().await.unwrap());
-        cookie_of(&response)
-    }
-
-    fn say(&self, cookie: &str, mark: &str, client_id: &str, text: &str) -> RequestBuilder {
-        let form = [("as", mark), ("client_id", client_id), ("text", text)];
-        self.post("/rooms/kiln/lines", &form).header(header::COOKIE, cookie).header(header::ACCEPT, "application/json")
-    }
-
-    async fn page(&self, cookie: &str) -> String {
-        let response = self.get("/rooms/kiln?as=1").header(header::COOKIE, cookie).send().await.unwrap();
-        assert_eq!(response.status(), StatusCode::OK);
-        response.text().await.unwrap()
-    }
-}
-
-/// A form as browsers send it.
-fn encoded(form: &[(&str, &str)]) -> String {
-    let escaped = |text: &str| text.bytes().fold(String::new(), |all, byte| format!("{all}%{byte:02x}"));
-    form.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect::<Vec<_>>().join("&")
-}
-
-fn cookie_of(response: &Response) -> String {
-    let set = response.headers().get(header::SET_COOKIE).expect("a cookie is set").to_str().unwrap();
-    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
-    set.split(';').next().unwrap().to_owned()
-}
-
-/// One server-sent event.
-#[derive(Debug)]
-struct Event {
-    id: String,
-    data: String,
-}
-
-/// Reads events until one satisfies, within the deadline; gives all that came.
-async fn events(response: Response, mut enough: impl FnMut(&Event) -> bool) -> Vec<Event> {
-    let mut body = response.bytes_stream();
-    let (mut text, mut got) = (String::new(), Vec::new());
-    let read = async {
-        while let Some(part) = body.next().await {
-            text.push_str(std::str::from_utf8(&part.unwrap()).unwrap());
-            while let Some(end) = text.find("\n\n") {
-                let block: String = text.drain(..end + 2).collect();
-                let field = |name: &str| {
-                    let lines = block.lines().filter_map(|l| l.strip_prefix(name)?.strip_prefix(": "));
-                    lines.collect::<Vec<_>>().join("\n")
-                };
-                let event = Event { id: field("id"), data: field("data") };
-                let done = enough(&event);
-                got.push(event);
-                if done {
-                    return;
-                }
-            }
-        }
-    };
-    timeout(DEADLINE, read).await.expect("the events came in time");
-    got
-}
-
-fn count(events: &[Event], piece: &str) -> usize {
-    events.iter().map(|e| e.data.matches(piece).count()).sum()
-}
+use crate::support::asked::{Asked, FORM, cookie_of, encoded, events};
 
 #[tokio::test]
 async fn a_foreign_name_for_this_machine_is_refused_before_anything_else() {
@@ -262,93 +165,6 @@ async fn programs_speak_with_a_token_and_browsers_cannot() {
 }
 
 #[tokio::test]
-async fn a_stream_that_dropped_goes_on_after_the_last_event_with_nothing_lost_or_doubled() {
-    let site = Asked::open().await;
-    for n in 1..=3 {
-        site.rooms.say(AuthorKind::Human, "a", "Ada", &format!("line {n}"), None);
-    }
-    site.rooms.decide(What::Silent, Why::NotAsking, None, &[1]);
-    let stream = site.get("/rooms/kiln/events?after=1.0").send().await.unwrap();
-    let first = events(stream, |e| e.id == "3.1").await;
-    assert_eq!((count(&first, "id=\\\"l1\\\""), count(&first, "id=\\\"l2\\\""), count(&first, "id=\\\"l3\\\"")), (0, 1, 1));
-    assert_eq!(count(&first, "id=\\\"d1\\\""), 1);
-    // The drop: two lines, an edit and a decision happen meanwhile.
-    site.rooms.say(AuthorKind::Human, "a", "Ada", "line 4", None);
-    site.rooms.change(ItemKind::Edit, "a", "Ada", 2, "line 2, better");
-    site.rooms.say(AuthorKind::Own, "wren", "Wren", "line 6", Some(2));
-    site.rooms.decide(What::Settled, Why::RowPosted, Some("wren"), &[2]);
-    let stream = site.get("/rooms/kiln/events?after=1.0").header("last-event-id", "3.1").send().await.unwrap();
-    let mut live = false;
-    let second = events(stream, |e| {
-        if e.id == "6.2" && !live {
-            live = true;
-            site.rooms.say(AuthorKind::Human, "b", "Ben", "line 7", None);
-        }
-        e.id == "7.2"
-    })
-    .await;
-    for (piece, times) in [("l1", 0), ("l3", 0), ("l4", 1), ("l2", 1), ("l6", 1), ("l7", 1), ("d1", 0), ("d2", 1)] {
-        assert_eq!(count(&second, &format!("id=\\\"{piece}\\\"")), times, "{piece}");
-    }
-    assert!(second.iter().any(|e| e.data.contains("line 2, better")));
-}
-
-#[tokio::test]
-async fn a_long_absence_is_caught_up_in_parts() {
-    let site = Asked::open().await;
-    for n in 1..=450 {
-        site.rooms.say(AuthorKind::Human, "a", "Ada", &format!("line {n}"), None);
-    }
-    let stream = site.get("/rooms/kiln/events?after=0.0").send().await.unwrap();
-    let sent = events(stream, |e| e.id == "450.0").await;
-    for n in [1, 200, 201, 450] {
-        assert_eq!(count(&sent, &format!("id=\\\"l{n}\\\"")), 1, "{n}");
-    }
-    assert!(sent.len() >= 3, "{} events", sent.len());
-}
-
-#[tokio::test]
-async fn without_its_database_nothing_is_lost_or_doubled() {
-    let site = Asked::open().await;
-    let cookie = site.enter("Ada", "").await;
-    site.say(&cookie, "1", "first", "before").send().await.unwrap().error_for_status().unwrap();
-    let stream = site.get("/rooms/kiln/events?as=1&after=1.0").header(header::COOKIE, &cookie).send().await.unwrap();
-    site.rooms.lose_database(true);
-    let refused = site.say(&cookie, "1", "second", "during <the> outage").send().await.unwrap();
-    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert!(refused.headers().contains_key(header::RETRY_AFTER));
-    let told: serde_json::Value = refused.json().await.unwrap();
-    assert_eq!(told["again"], true);
-    // Without the script the text comes back in its box under the same client id.
-    let form = [("as", "1"), ("client_id", "second"), ("text", "during <the> outage")];
-    let plain = site.post("/rooms/kiln/lines", &form).header(header::COOKIE, &cookie).send().await.unwrap();
-    assert_eq!(plain.status(), StatusCode::SERVICE_UNAVAILABLE);
-    let html = plain.text().await.unwrap();
-    assert!(html.contains("during &lt;the&gt; outage") && html.contains("value=\"second\""));
-    assert_eq!(
-        site.get("/rooms/kiln?as=1").header(header::COOKIE, &cookie).send().await.unwrap().status(),
-        StatusCode::SERVICE_UNAVAILABLE
-    );
-    let mut back = false;
-    let sent = events(stream, |e| {
-        if e.data.contains("The database is not reachable") && !back {
-            back = true;
-            site.rooms.lose_database(false);
-            site.rooms.say(AuthorKind::Human, "b", "Ben", "after", None);
-        }
-        e.id.starts_with("2.")
-    })
-    .await;
-    assert!(back, "the stream says that the database is away");
-    assert_eq!(count(&sent, "id=\\\"l2\\\""), 1);
-    for _ in 0..2 {
-        site.say(&cookie, "1", "second", "during <the> outage").send().await.unwrap().error_for_status().unwrap();
-    }
-    let said: Vec<_> = site.rooms.items().into_iter().map(|i| i.text).collect();
-    assert_eq!(said, ["before", "after", "during <the> outage"]);
-}
-
-#[tokio::test]
 async fn lines_are_changed_by_their_authors_only() {
     let site = Asked::open().await;
     let (ada, ben) = (site.enter("Ada", "").await, site.enter("Ben", "").await);
@@ -410,16 +226,4 @@ async fn typing_is_told_and_shown_to_others_only() {
     assert!(other.contains("Ada is typing"));
     site.rooms.set_typing(&["wren"]);
     assert!(site.page(&cookie).await.contains("Wren is typing"));
-}
-
-#[tokio::test]
-async fn a_stop_ends_the_streams_and_the_server() {
-    let site = Asked::open().await;
-    let stream = site.get("/rooms/kiln/events?after=0.0").send().await.unwrap();
-    let mut body = stream.bytes_stream();
-    assert!(body.next().await.is_some());
-    site.site.stop.cancel();
-    timeout(DEADLINE, async { while body.next().await.is_some_and(|part| part.is_ok()) {} }).await.expect("the stream ends");
-    timeout(DEADLINE, site.site.tasks.wait()).await.expect("the server ends");
-    assert!(site.get("/").send().await.is_err());
 }

@@ -12,6 +12,7 @@ mod broker_models;
 mod broker_stub;
 mod console_browser;
 mod console_dev;
+mod console_feed;
 mod console_http;
 mod console_looks;
 mod dev;

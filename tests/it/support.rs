@@ -1,5 +1,6 @@
 //! Servers and doubles that the tests start.
 
+pub(crate) mod asked;
 pub(crate) mod browser;
 pub(crate) mod dev;
 pub(crate) mod models;

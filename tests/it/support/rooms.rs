@@ -41,7 +41,9 @@ struct State {
     decisions: Vec<Logged>,
     view: Option<View>,
     typing: Vec<Typist>,
-    muted: bool,
+    /// Why the room is muted.
+    muted: Option<String>,
+    removed: bool,
 }
 
 impl Rooms {
@@ -63,6 +65,22 @@ impl Rooms {
 
     pub(crate) fn turn_clock(&self, by_ms: Millis) {
         self.ahead.fetch_add(by_ms, Ordering::SeqCst);
+    }
+
+    pub(crate) fn mute(&self, why: &str) {
+        let mut state = self.state.lock().unwrap();
+        state.muted = Some(why.to_owned());
+        if let Some(view) = &mut state.view {
+            view.muted = true;
+        }
+        drop(state);
+        self.ring();
+    }
+
+    /// Takes the room away, or brings it back.
+    pub(crate) fn remove(&self, removed: bool) {
+        self.state.lock().unwrap().removed = removed;
+        self.ring();
     }
 
     pub(crate) fn set_view(&self, view: Option<View>) {
@@ -163,15 +181,21 @@ impl Rooms {
         if self.gone.load(Ordering::SeqCst) {
             return Box::pin(ready(Err(ReadError::Unavailable)));
         }
-        let found = if room == ROOM { of(&self.state.lock().unwrap()) } else { T::default() };
+        let state = self.state.lock().unwrap();
+        let found = if room == ROOM && !state.removed { of(&state) } else { T::default() };
+        drop(state);
         Box::pin(ready(Ok(found)))
     }
 
-    fn facts(muted: bool) -> RoomFacts {
+    fn facts(muted: Option<&String>) -> RoomFacts {
         let member = |id: &str, name: &str| Member { id: id.into(), name: name.into(), aliases: vec![] };
         let mut policy = Policy::new(vec![member("wren", "Wren"), member("moss", "Moss")]);
-        policy.muted = muted;
-        RoomFacts { name: ROOM.into(), topic: "A shared pottery studio: glazes, kiln logs, and who took the long tongs.".into(), policy }
+        policy.muted = muted.is_some();
+        RoomFacts {
+            name: ROOM.into(),
+            topic: muted.cloned().unwrap_or_else(|| "A shared pottery studio: glazes, kiln logs, and who took the long tongs.".into()),
+            policy,
+        }
     }
 }
 
@@ -181,11 +205,11 @@ impl RoomReader for Rooms {
     }
 
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomFacts>, ReadError>> {
-        self.read(ROOM, |s| vec![Self::facts(s.muted)])
+        self.read(ROOM, |s| vec![Self::facts(s.muted.as_ref())])
     }
 
     fn room<'a>(&'a self, room: &'a str) -> BoxFuture<'a, Result<Option<RoomFacts>, ReadError>> {
-        self.read(room, |s| Some(Self::facts(s.muted)))
+        self.read(room, |s| Some(Self::facts(s.muted.as_ref())))
     }
 
     fn lines<'a>(&'a self, room: &'a str, before: Option<u64>, limit: u32) -> BoxFuture<'a, Result<Vec<Item>, ReadError>> {
