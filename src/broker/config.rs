@@ -46,13 +46,15 @@ pub struct Deadlines {
     pub connect: Duration,
     /// Between two pieces of an answer, and until the first.
     pub idle: Duration,
-    /// For the whole call. The room machine gives a draft up after 90 s; this only ends what nobody waits for.
+    /// For the whole call.
     pub whole: Duration,
 }
 
+/// The room machine gives a draft up (`draftTimeout`, 90 s) and the call ends with it, so the broker's own limits lie well above
+/// and only end what nobody waits for.
 impl Default for Deadlines {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_mins(1), whole: Duration::from_mins(2) }
+        Self { connect: Duration::from_secs(10), idle: Duration::from_mins(10), whole: Duration::from_mins(10) }
     }
 }
 

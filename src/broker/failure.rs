@@ -46,10 +46,11 @@ impl CallError {
         match self {
             Self::Resting | Self::Unreachable(_) | Self::Broken(_) | Self::Midway(_) | Self::TooSlow => Failure::Provider,
             // These pass by themselves, as every server error does; any other 4xx will be the same next time.
-            Self::Status { status: 408 | 425 | 429 | 500.., .. } | Self::Denied(Denied::Unavailable(_)) => Failure::Provider,
+            Self::Status { status: 408 | 425 | 429 | 500.., .. } => Failure::Provider,
             Self::Status { .. } | Self::NoKey(_) | Self::NoClient(_) | Self::UnknownProvider(_) | Self::NoModel(_) => Failure::Refused,
             Self::Declined | Self::Unwritable(_) | Self::Denied(Denied::Hushed) => Failure::Refused,
             Self::Denied(Denied::OverBudget) => Failure::OverBudget,
+            Self::Denied(Denied::Unavailable(_)) => Failure::NoBooks,
             Self::Unusable(_) => Failure::NoAct,
         }
     }
@@ -68,6 +69,7 @@ impl CallError {
                 Failure::NoAct => "no_act",
                 Failure::Refused => "refused",
                 Failure::OverBudget => "over_budget",
+                Failure::NoBooks => "no_books",
             },
         }
     }

@@ -123,6 +123,7 @@ codes! {
         NoAct = "no_act": "The model ended without a usable act.",
         DraftRefused = "draft_refused": "The provider or the policy refused the draft.",
         OverBudget = "over_budget": "The budget of the room is used up.",
+        NoBooks = "no_books": "The budget's books cannot be reached, so no model was asked.",
         TooManyFailures = "too_many_failures": "The draft failed too often.",
         TooManyDrafts = "too_many_drafts": "The asker kept changing it.",
         TooOld = "too_old": "It waited too long.",

@@ -223,6 +223,8 @@ pub enum Failure {
     Refused,
     /// The budget is used up.
     OverBudget,
+    /// The books cannot be reached, so nothing may be spent. It says nothing about the model, and counts as no try.
+    NoBooks,
 }
 
 /// What became of an outbox row.

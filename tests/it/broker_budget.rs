@@ -92,7 +92,7 @@ async fn nothing_is_called_without_a_reservation() {
     let denials = [
         (Denied::OverBudget, Failure::OverBudget),
         (Denied::Hushed, Failure::Refused),
-        (Denied::Unavailable("gone".into()), Failure::Provider),
+        (Denied::Unavailable("gone".into()), Failure::NoBooks),
     ];
     for (denied, failure) in denials {
         let twin = ModelTwin::start().await.unwrap();

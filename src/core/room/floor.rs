@@ -12,6 +12,8 @@ use crate::{
 const RETRY_MS: [Millis; 2] = [10_000, 30_000];
 /// While the budget is used up it is looked at again this often; the question does not age meanwhile.
 const BUDGET_RETRY_MS: Millis = 90_000;
+/// A database that is away is asked again this soon: it comes back by itself, and somebody waits for an answer.
+const BOOKS_RETRY_MS: Millis = 5_000;
 /// A tick moves the floor at most this many steps; each step ends something, so more is never needed.
 const MAX_MOVES: usize = 16;
 
@@ -280,6 +282,7 @@ impl Room {
             Failure::NoAct => Why::NoAct,
             Failure::Refused => Why::DraftRefused,
             Failure::OverBudget => Why::OverBudget,
+            Failure::NoBooks => Why::NoBooks,
         };
         let about =
             About { persona: Some(flight.persona), obligations: flight.owed.clone(), effect: Some(flight.draft), ..About::default() };
@@ -288,9 +291,14 @@ impl Room {
             let now = self.now;
             let Some(o) = self.owed.iter_mut().find(|o| o.id == *id) else { continue };
             o.drafts = o.drafts.saturating_sub(1);
-            if kind == Failure::OverBudget {
-                o.ripe = now + BUDGET_RETRY_MS;
-                o.age_from += BUDGET_RETRY_MS;
+            let unspent = match kind {
+                Failure::OverBudget => Some(BUDGET_RETRY_MS),
+                Failure::NoBooks => Some(BOOKS_RETRY_MS),
+                Failure::Timeout | Failure::Provider | Failure::NoAct | Failure::Refused => None,
+            };
+            if let Some(wait) = unspent {
+                o.ripe = now + wait;
+                o.age_from += wait;
                 continue;
             }
             o.failures += 1;

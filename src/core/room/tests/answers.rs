@@ -148,6 +148,18 @@ fn failed_drafts_are_tried_again_and_then_declined_visibly() {
 }
 
 #[test]
+fn books_that_cannot_be_reached_use_up_no_try() {
+    let mut s = Stage::new();
+    s.talk = Talk::Fail(Failure::NoBooks);
+    s.says("ada", "wren, how hot does cone 6 have to be?");
+    s.run_for(1_200_000);
+    assert_eq!((s.room.open(), s.rows.len()), (1, 0), "neither answered nor declined");
+    s.talk = Talk::Reply;
+    s.run_for(10_000);
+    assert_eq!(s.posts().len(), 1);
+}
+
+#[test]
 fn over_budget_waits_and_does_not_age() {
     let mut s = Stage::new();
     s.talk = Talk::Fail(Failure::OverBudget);
