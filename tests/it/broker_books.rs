@@ -95,7 +95,7 @@ async fn a_muted_or_unknown_room_calls_no_model() {
     }
     studio.muted(false).await;
     studio.books.forget("kiln");
-    assert_eq!(studio.broker.draft(simple("stub")).await, Err(Failure::Provider));
+    assert_eq!(studio.broker.draft(simple("stub")).await, Err(Failure::NoBooks));
     assert_eq!((studio.twin.requests().len(), studio.tokens("2026-01-02").await), (0, 0));
 }
 
