@@ -16,6 +16,7 @@ mod console_feed;
 mod console_http;
 mod console_looks;
 mod dev;
+mod dev_disk;
 mod gateway_console;
 mod gateway_crash;
 mod ledger_bell;
