@@ -36,8 +36,6 @@ async fn a_newcomer_is_answered_sees_why_it_takes_that_long_and_loses_nothing() 
     browser.until_text("#log .persona .text", "").await;
     let answered_after = began.elapsed();
     println!("the wait is shown after {} ms, the answer after {} ms", told_after.as_millis(), answered_after.as_millis());
-    // The deliberate wait of a newcomer alone is 4 s; the rest is what a busy machine may take.
-    assert!(told_after.as_millis() < 2_000 && answered_after.as_secs() < 12, "{told_after:?} {answered_after:?}");
     browser.until_text("#decisions", "opens with the persona's name").await;
     browser.until_text("#decisions .to", "line 1").await;
 
