@@ -6,26 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::dev::{Studio, parlor};
+use crate::support::dev::{ROOM, Studio, WREN, parlor};
 
-/// A room whose waits are short, so that a test that proves silence need not wait long.
-const ROOM: &str = "apiVersion: parlor.dev/v1alpha1
-kind: Room
-metadata: { name: kiln }
-spec:
-  surface: { console: {} }
-  audience: Room
-  members: [{ persona: wren }]
-  mode: Active
-  floor: { draftQuiet: 50ms, turnDone: 100ms, turnOpen: 100ms, alone: 100ms, cooldown: 10ms }
-";
-const WREN: &str = "apiVersion: parlor.dev/v1alpha1
-kind: Persona
-metadata: { name: wren }
-spec:
-  displayName: Wren
-  identity: You fire the kilns.
-";
 /// Far longer than any wait of [`ROOM`].
 const SILENCE: Duration = Duration::from_millis(1_500);
 

@@ -8,25 +8,8 @@ use std::{
     process::Command,
 };
 
-use crate::support::dev::Studio;
+use crate::support::dev::{ROOM, Studio, WREN};
 
-const ROOM: &str = "apiVersion: parlor.dev/v1alpha1
-kind: Room
-metadata: { name: kiln }
-spec:
-  surface: { console: {} }
-  audience: Room
-  members: [{ persona: wren }]
-  mode: Active
-  floor: { draftQuiet: 50ms, turnDone: 100ms, turnOpen: 100ms, alone: 100ms, cooldown: 10ms }
-";
-const WREN: &str = "apiVersion: parlor.dev/v1alpha1
-kind: Persona
-metadata: { name: wren }
-spec:
-  displayName: Wren
-  identity: You fire the kilns.
-";
 /// Room for a new server and little more.
 const DISK: &str = "size=200m,mode=0755";
 /// Lines that are tried on the full disk; each is too long for the space that is left in the tables' last pages.

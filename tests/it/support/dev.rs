@@ -15,6 +15,26 @@ use serde_json::Value;
 /// How long anything may take on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
 
+/// A room whose waits are short, so that a test that proves silence need not wait long.
+pub(crate) const ROOM: &str = "apiVersion: parlor.dev/v1alpha1
+kind: Room
+metadata: { name: kiln }
+spec:
+  surface: { console: {} }
+  audience: Room
+  members: [{ persona: wren }]
+  mode: Active
+  floor: { draftQuiet: 50ms, turnDone: 100ms, turnOpen: 100ms, alone: 100ms, cooldown: 10ms }
+";
+/// Its persona, on the stub model.
+pub(crate) const WREN: &str = "apiVersion: parlor.dev/v1alpha1
+kind: Persona
+metadata: { name: wren }
+spec:
+  displayName: Wren
+  identity: You fire the kilns.
+";
+
 /// A studio folder and a state folder, and the process on them while it runs. The process is killed when this is dropped.
 pub(crate) struct Studio {
     folder: tempfile::TempDir,
