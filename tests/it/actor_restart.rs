@@ -145,6 +145,8 @@ async fn a_snapshot_of_an_unknown_format_is_rebuilt_from_the_log() {
     rig.advance(10_000).await;
     assert_eq!(rig.until_posts(2).await, ["Cone six.", "Celadon."]);
     rig.stop_actor().await;
+    // Rebuilt once more, it does not take for open what the machine before it had opened and never ended.
+    rig.db.sql("update parlor.room_snapshot set format = 999").await.unwrap();
     rig.start_actor();
     rig.advance(600_000).await;
     rig.settled().await;
