@@ -101,9 +101,9 @@ begin
     return true;
 end $$;
 
-create function api.park(p_stream bigint, p_n bigint, p_fence bigint, p_reason text) returns boolean
+-- Ends a claimed row that was not posted for certain; false where the claim is not the newest.
+create function parlor.end_claimed(p_stream bigint, p_n bigint, p_fence bigint, p_state text, p_reason text) returns boolean
     language plpgsql
-    set search_path = pg_catalog, pg_temp
 as $$
 declare
     r parlor.outbox := parlor.fenced_row(p_stream, p_n, p_fence);
@@ -111,23 +111,19 @@ begin
     if r.state is distinct from 'claimed' then
         return false;
     end if;
-    perform parlor.end_row(p_stream, p_n, 'parked', p_reason);
+    perform parlor.end_row(p_stream, p_n, p_state, p_reason);
     return true;
 end $$;
 
-create function api.refuse(p_stream bigint, p_n bigint, p_fence bigint, p_reason text) returns boolean
-    language plpgsql
+create function api.park(p_stream bigint, p_n bigint, p_fence bigint, p_reason text) returns boolean
+    language sql
     set search_path = pg_catalog, pg_temp
-as $$
-declare
-    r parlor.outbox := parlor.fenced_row(p_stream, p_n, p_fence);
-begin
-    if r.state is distinct from 'claimed' then
-        return false;
-    end if;
-    perform parlor.end_row(p_stream, p_n, 'refused', p_reason);
-    return true;
-end $$;
+return parlor.end_claimed(p_stream, p_n, p_fence, 'parked', p_reason);
+
+create function api.refuse(p_stream bigint, p_n bigint, p_fence bigint, p_reason text) returns boolean
+    language sql
+    set search_path = pg_catalog, pg_temp
+return parlor.end_claimed(p_stream, p_n, p_fence, 'refused', p_reason);
 
 -- What a gateway has read of the policy: a stop is reported only after it was seen.
 create function api.policy_seen(p_stream bigint, p_revision bigint) returns void

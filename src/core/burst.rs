@@ -121,6 +121,16 @@ impl Burst {
         self.lines.last().is_some_and(|l| l.form.complete())
     }
 
+    /// Its lines, oldest first.
+    pub(crate) fn said(&self) -> Vec<Line> {
+        self.lines.iter().map(|l| l.line.clone()).collect()
+    }
+
+    /// The platform's ids of its lines.
+    pub(crate) fn platform_ids(&self) -> impl Iterator<Item = String> {
+        self.lines.iter().map(|l| l.line.platform_id.clone())
+    }
+
     /// The stream places of its lines, for the record.
     pub(crate) fn seqs(&self) -> Vec<u64> {
         self.lines.iter().map(|l| l.line.seq).collect()

@@ -48,7 +48,16 @@ pub(crate) struct People {
 
 /// FNV-1a: stable between runs and versions, which `std`'s hasher does not promise.
 pub(crate) fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    fnv(text.bytes())
+}
+
+/// The same of the text in lower case, without a copy of what is ASCII.
+pub(crate) fn hash_lower(text: &str) -> u64 {
+    if text.is_ascii() { fnv(text.bytes().map(|b| b.to_ascii_lowercase())) } else { hash(&text.to_lowercase()) }
+}
+
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl People {

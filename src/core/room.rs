@@ -27,7 +27,7 @@ use crate::{
     people::{People, PersonaNo, Who},
     shingle::Shingles,
 };
-use floor::Floor;
+use floor::{Flight, Floor};
 use outbox::{Post, Sending};
 use restraint::Restraint;
 
@@ -120,6 +120,14 @@ struct Out {
 
 /// Room for the bursts of one input in their ids: each asker of a row may begin one, and a row settles 64 obligations at most.
 const BURSTS_PER_INPUT: u64 = 256;
+
+/// Puts something into a queue of the newest `most`.
+fn keep<T>(queue: &mut VecDeque<T>, most: usize, item: T) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(item);
+}
 
 impl Out {
     fn next_id(&self) -> EffectId {
@@ -313,6 +321,10 @@ struct About {
 impl About {
     fn obligation(o: &Obligation) -> Self {
         Self { persona: o.persona, obligations: vec![o.id], burst: o.burst, ..Self::default() }
+    }
+
+    fn flight(f: &Flight) -> Self {
+        Self { persona: Some(f.persona), obligations: f.owed.clone(), effect: Some(f.draft), ..Self::default() }
     }
 }
 

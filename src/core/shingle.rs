@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{people::hash, text::next_word};
+use crate::{people::hash_lower, text::next_word};
 
 /// Hashes kept of a post (floor.md 1).
 const MAX_SHINGLES: usize = 64;
@@ -24,7 +24,7 @@ impl Shingles {
             if word.is_empty() {
                 break;
             }
-            words.push(hash(&word.to_lowercase()));
+            words.push(hash_lower(word));
             rest = tail;
         }
         let join = |run: &[u64]| run.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, w| (h.rotate_left(5) ^ w).wrapping_mul(0x0100_0000_01b3));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{About, Out, Room, outbox::Sending};
 use crate::{
-    Act, Draft, DraftAct, DraftFailed, EffectId, EffectKind, Failure, Line, Millis, ObligationId, ObligationKind, ObligationState, Owed,
+    Act, Draft, DraftAct, DraftFailed, EffectId, EffectKind, Failure, Millis, ObligationId, ObligationKind, ObligationState, Owed,
     Submission, What, Why, obligation::Obligation, people::PersonaNo,
 };
 
@@ -206,7 +206,7 @@ impl Room {
                 id: o.id,
                 kind: o.kind,
                 asker: o.who.map_or_else(String::new, |w| self.people.id(w).to_owned()),
-                lines: burst.map_or_else(Vec::new, |b| b.lines.iter().map(|l| l.line.clone()).collect::<Vec<Line>>()),
+                lines: burst.map_or_else(Vec::new, crate::burst::Burst::said),
                 answered_by: o.answered.clone(),
             }
         });
@@ -284,9 +284,7 @@ impl Room {
             Failure::OverBudget => Why::OverBudget,
             Failure::NoBooks => Why::NoBooks,
         };
-        let about =
-            About { persona: Some(flight.persona), obligations: flight.owed.clone(), effect: Some(flight.draft), ..About::default() };
-        self.record(out, What::Retrying, why, about);
+        self.record(out, What::Retrying, why, About::flight(&flight));
         for id in &flight.owed {
             let now = self.now;
             let Some(o) = self.owed.iter_mut().find(|o| o.id == *id) else { continue };

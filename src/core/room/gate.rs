@@ -1,6 +1,6 @@
 //! Bursts that address nobody: what the rules or a model make of them, and whether people have answered them.
 
-use super::{About, Out, Room, Stated, address::Addressed};
+use super::{About, Out, Room, Stated, address::Addressed, keep};
 use crate::{
     Effect, EffectKind, GateCall, GateKind, Item, Line, Millis, ObligationId, ObligationKind, ObligationState, Verdict, What, Why,
     burst::Burst,
@@ -76,8 +76,7 @@ impl Room {
             return Err(Why::ForOthers);
         }
         let person = self.people.get(b.who).ok_or(Why::NotAsking)?;
-        let spoke = |p: &PersonaNo| person.spoken_to_by(*p).filter(|t| b.began_at - t <= FOLLOW_UP_MS).map(|t| (t, *p));
-        if let Some((t, persona)) = self.members.iter().filter_map(spoke).max_by_key(|(t, _)| *t) {
+        if let Some((t, persona)) = self.last_spoke_to(b.who).filter(|(t, _)| b.began_at - t <= FOLLOW_UP_MS) {
             if person.helped_at.is_some_and(|h| h > t) {
                 return Err(Why::HelpedByOthers);
             }
@@ -92,22 +91,32 @@ impl Room {
         Ok((ObligationKind::RoomQuestion, None, Why::AsksRoom))
     }
 
+    /// The member who last spoke to somebody, and when.
+    fn last_spoke_to(&self, who: Who) -> Option<(Millis, PersonaNo)> {
+        let person = self.people.get(who)?;
+        self.members.iter().filter_map(|m| Some((person.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t)
+    }
+
     fn ask_gate(&mut self, id: u64, out: &mut Out) {
+        if self.members.is_empty() {
+            return;
+        }
         let call = out.next_id();
-        let Some(persona) = self.members.first().copied() else { return };
-        let Some(b) = self.active.iter_mut().find(|b| b.id == id) else { return };
-        (b.gate_due, b.gated, b.gate_call) = (None, true, Some(call));
-        let lines = b.lines.iter().map(|l| l.line.clone()).collect();
-        out.push(EffectKind::Gate(GateCall { persona: self.persona_id(persona).to_owned(), lines }));
+        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            (b.gate_due, b.gated, b.gate_call) = (None, true, Some(call));
+        }
+        if let Some(b) = self.burst(id) {
+            out.push(self.gate_call(b));
+        }
+    }
+
+    fn gate_call(&self, b: &Burst) -> EffectKind {
+        let persona = self.members.first().map_or_else(String::new, |p| self.persona_id(*p).to_owned());
+        EffectKind::Gate(GateCall { persona, lines: b.said() })
     }
 
     pub(super) fn gates_under_way(&self) -> Vec<Effect> {
-        let persona = self.members.first().map_or_else(String::new, |p| self.persona_id(*p).to_owned());
-        let call = |b: &Burst| {
-            let lines: Vec<Line> = b.lines.iter().map(|l| l.line.clone()).collect();
-            b.gate_call.map(|id| Effect { id, kind: EffectKind::Gate(GateCall { persona: persona.clone(), lines }) })
-        };
-        self.active.iter().filter_map(call).collect()
+        self.active.iter().filter_map(|b| Some(Effect { id: b.gate_call?, kind: self.gate_call(b) })).collect()
     }
 
     /// The thresholds are those of the embedded gate (floor.md 4), so that a model's answer means the same.
@@ -119,9 +128,7 @@ impl Room {
         let Some(b) = self.active.iter_mut().find(|b| b.gate_call == Some(v.gate)) else { return self.ignored(v.gate, out) };
         b.gate_call = None;
         let (id, asks, who) = (b.id, b.requests(), b.who);
-        let persona =
-            self.people.get(who).and_then(|p| self.members.iter().filter_map(|m| Some((p.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t));
-        let persona = persona.map(|(_, p)| p).or(self.members.first().copied());
+        let persona = self.last_spoke_to(who).map(|(_, p)| p).or(self.members.first().copied());
         if v.me >= v.room && v.me >= if asks { FOLLOWS_IF_ASKING } else { FOLLOWS } {
             self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
         } else if v.me + v.room >= ASKS_ROOM {
@@ -230,11 +237,8 @@ impl Room {
         if form.question() {
             return;
         }
-        if self.stated.len() == MAX_STATED {
-            self.stated.pop_front();
-        }
         let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
-        self.stated.push_back(Stated { who, line, words: Shingles::of(text) });
+        keep(&mut self.stated, MAX_STATED, Stated { who, line, words: Shingles::of(text) });
     }
 
     /// A line that was changed or taken back says nothing any more that a draft could repeat.
@@ -268,10 +272,7 @@ impl Room {
     }
 
     fn learn_wait(&mut self, gap: Millis) {
-        if self.first_answers.len() == super::clock::MAX_FIRST_ANSWERS {
-            self.first_answers.pop_front();
-        }
-        self.first_answers.push_back(gap);
+        keep(&mut self.first_answers, super::clock::MAX_FIRST_ANSWERS, gap);
     }
 
     /// Keeps what a line tells about the talk: who helps whom, the lull, who alternates with whom, how long agents have talked.

@@ -1,6 +1,6 @@
 //! Items: lines, edits, deletes and reactions, and the bursts they make.
 
-use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room};
+use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, keep};
 use crate::{
     AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
     burst::{Burst, Said},
@@ -20,7 +20,7 @@ impl Room {
         if item.seq <= self.cursor {
             return;
         }
-        self.cursor = self.cursor.max(item.seq);
+        self.cursor = item.seq;
         match item.kind {
             ItemKind::Message if self.persona_no(&item.author.id).is_some() => {
                 self.on_own_item(&item);
@@ -35,9 +35,7 @@ impl Room {
     }
 
     pub(super) fn on_typing(&mut self, author: &str) {
-        let (active, owed) = (&self.active, &self.owed);
-        let busy = |w: Who| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w));
-        let who = self.people.seat(author, AuthorKind::Human, busy);
+        let who = self.seat(author, AuthorKind::Human);
         let now = self.now;
         if let Some(p) = self.people.get_mut(who) {
             p.typing = Some(now);
@@ -49,11 +47,15 @@ impl Room {
         }
     }
 
+    /// The seat of somebody; seats that are owed to, or whose burst is open, are kept.
+    fn seat(&mut self, id: &str, kind: AuthorKind) -> Who {
+        let (active, owed) = (&self.active, &self.owed);
+        self.people.seat(id, kind, |w| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w)))
+    }
+
     fn on_message(&mut self, item: Item, out: &mut Out) {
         let person = item.author.kind.is_person();
-        let (active, owed) = (&self.active, &self.owed);
-        let busy = |w: Who| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w));
-        let who = self.people.seat(&item.author.id, item.author.kind, busy);
+        let who = self.seat(&item.author.id, item.author.kind);
         let text = cut(&item.text);
         let found = self.mentions_of(&item, text);
         let addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
@@ -103,11 +105,7 @@ impl Room {
         if to.personas == 0 {
             return;
         }
-        let who = {
-            let (active, owed) = (&self.active, &self.owed);
-            self.people
-                .seat(&item.author.id, AuthorKind::Own, |w| active.iter().any(|b| b.who == w) || owed.iter().any(|o| o.who == Some(w)))
-        };
+        let who = self.seat(&item.author.id, AuthorKind::Own);
         let mut burst = Burst::new(out.next_burst(), who, None);
         burst.push(Said { line: Line { seq: item.seq, platform_id: item.platform_id.clone() }, form: form(cut(&item.text)), to });
         (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
@@ -136,10 +134,7 @@ impl Room {
     }
 
     pub(super) fn remember(&mut self, platform_id: &str, by: By) {
-        if self.recent.len() == MAX_RECENT {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((hash(platform_id), by));
+        keep(&mut self.recent, MAX_RECENT, (hash(platform_id), by));
     }
 
     fn owes_to(&self, who: Who) -> bool {
@@ -176,7 +171,6 @@ impl Room {
     pub(super) fn classify(&mut self, id: u64, person: bool, changed: Why, out: &mut Out) {
         let Some(b) = self.burst(id) else { return };
         let personas = b.personas() & self.members.iter().fold(0, |all, p| all | 1u64 << p.0);
-        let heard = b.heard;
         if personas != 0 {
             if self.agents_have_talked_enough(person) {
                 return self.end_the_loop(id, out);
@@ -199,7 +193,7 @@ impl Room {
             return self.renew(id, changed, out);
         }
         if !b.gated {
-            let due = self.turn_end(b).max(heard);
+            let due = self.turn_end(b);
             if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
                 b.gate_due = Some(due);
             }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, By, Out, Overtaken, Room, floor::Floor};
+use super::{About, By, Out, Overtaken, Room, floor::Floor, keep};
 use crate::{
     Echo, EffectKind, Item, Millis, Mode, ObligationId, ObligationKind, ObligationState, OutboxResult, Outcome, Row, RowKind, What, Why,
     burst::Burst,
@@ -232,11 +232,8 @@ impl Room {
 
     fn watch(&mut self, burst: u64, who: Who) {
         let Some(b) = self.burst(burst) else { return };
-        let watched = super::Watched { who, at: b.last_at, lines: b.lines.iter().map(|l| l.line.platform_id.clone()).collect() };
-        if self.watched.len() == MAX_WATCHED {
-            self.watched.pop_front();
-        }
-        self.watched.push_back(watched);
+        let watched = super::Watched { who, at: b.last_at, lines: b.platform_ids().collect() };
+        keep(&mut self.watched, MAX_WATCHED, watched);
     }
 
     fn own_post(&mut self, row: String, persona: PersonaNo, platform_id: Option<String>, words: Shingles, askers: &[Who], at: Millis) {
@@ -249,10 +246,7 @@ impl Room {
             }
         }
         self.restraint.note_own_post(self.now);
-        if self.posts.len() == MAX_POSTS {
-            self.posts.pop_front();
-        }
-        self.posts.push_back(Post { row, persona, platform_id, words });
+        keep(&mut self.posts, MAX_POSTS, Post { row, persona, platform_id, words });
     }
 
     /// The platform shows our post: the settling, if the answer to the send did not come first, and the id to reply to.

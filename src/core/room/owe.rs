@@ -1,6 +1,6 @@
 //! Opening, renewing and ending what is owed.
 
-use super::{About, Out, Room, floor::Floor};
+use super::{About, Out, Room, floor::Floor, keep};
 use crate::{
     Address, EffectKind, Millis, ObligationId, ObligationKind, ObligationState, Row, RowKind, What, Why,
     obligation::{MAX_OPEN, MAX_OPENINGS, Obligation},
@@ -144,10 +144,7 @@ impl Room {
         let o = self.owed.remove(i);
         self.tally.ended(what);
         if let Some(s) = &o.submission {
-            if self.spent.len() == MAX_SPENT {
-                self.spent.pop_front();
-            }
-            self.spent.push_back(s.key.clone());
+            keep(&mut self.spent, MAX_SPENT, s.key.clone());
         }
         self.record(out, what, why, About::obligation(&o));
         if let Some(burst) = o.burst {
@@ -173,7 +170,7 @@ impl Room {
     /// Submits a reaction whose fate changes nothing.
     pub(super) fn react(&mut self, persona: PersonaNo, target: String, emoji: String, settles: ObligationId, out: &mut Out) {
         let Some(o) = self.obligation(settles) else { return };
-        let lines = o.burst.and_then(|b| self.burst(b)).map(|b| b.lines.iter().map(|l| l.line.platform_id.clone()).collect());
+        let lines = o.burst.and_then(|b| self.burst(b)).map(|b| b.platform_ids().collect());
         let row = Row {
             dedupe: out.next_id().to_string(),
             persona: self.persona_id(persona).to_owned(),
@@ -186,10 +183,7 @@ impl Room {
             shadow: self.policy.mode == crate::Mode::Shadow,
             expires_at: self.now + self.policy.timings.draft_max_age_ms,
         };
-        if self.loose.len() == MAX_LOOSE {
-            self.loose.pop_front();
-        }
-        self.loose.push_back(row.dedupe.clone());
+        keep(&mut self.loose, MAX_LOOSE, row.dedupe.clone());
         out.push(EffectKind::Submit(row));
     }
 
@@ -218,11 +212,12 @@ impl Room {
             o.heard = self.now;
             return self.renew(older, Why::AskerAdded, out);
         }
+        let ended = if kind == ObligationKind::Direct { What::Declined } else { What::Overflowed };
         self.tally.opened += 1;
-        let about = About { persona, burst: Some(burst), ..About::default() };
-        self.tally.ended(if kind == ObligationKind::Direct { What::Declined } else { What::Overflowed });
-        self.record(out, if kind == ObligationKind::Direct { What::Declined } else { What::Overflowed }, Why::QueueFull, about);
-        self.record(out, What::Notice, Why::QueueFull, About { persona, burst: Some(burst), ..About::default() });
+        self.tally.ended(ended);
+        for what in [ended, What::Notice] {
+            self.record(out, what, Why::QueueFull, About { persona, burst: Some(burst), ..About::default() });
+        }
     }
 
     fn bound_openings(&mut self, out: &mut Out) {
@@ -266,9 +261,7 @@ impl Room {
         };
         self.reopen(&flight.owed);
         self.stop_typing(&flight, out);
-        let about =
-            About { persona: Some(flight.persona), obligations: flight.owed.clone(), effect: Some(flight.draft), ..About::default() };
-        self.record(out, What::Cancelled, why, about);
+        self.record(out, What::Cancelled, why, About::flight(&flight));
         if let Some(text) = text.or(flight.start) {
             self.overtaken = Some(super::Overtaken { owed: flight.owed, text });
         }

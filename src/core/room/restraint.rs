@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Out, Room};
+use super::{About, Out, Room, keep};
 use crate::{
     Millis, ObligationId, ObligationKind, What, Why,
     obligation::Obligation,
@@ -60,10 +60,7 @@ impl Restraint {
         self.lull_used = false;
         self.agent_run = if person { 0 } else { self.agent_run + 1 };
         self.loop_told &= !person;
-        if self.lines.len() == SIDE_TALK_LINES {
-            self.lines.pop_front();
-        }
-        self.lines.push_back(Heard { who, to, at: now });
+        keep(&mut self.lines, SIDE_TALK_LINES, Heard { who, to, at: now });
     }
 
     pub(super) fn note_own_post(&mut self, now: Millis) {

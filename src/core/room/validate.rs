@@ -30,12 +30,10 @@ impl Room {
             return self.drop_draft(&flight, Why::AskerDeleted, out);
         }
         if self.lull_is_over(&flight, &ready) {
-            self.reopen(&flight.owed);
             return self.drop_draft(&flight, Why::OthersSpoke, out);
         }
         let words = ready.text().map(|t| Shingles::of(&t));
         if words.as_ref().is_some_and(|w| self.posts.iter().any(|p| p.persona == flight.persona && p.words.same(w))) {
-            self.reopen(&flight.owed);
             for id in ready.settles {
                 self.end(id, What::Settled, Why::SaidAlready, out);
             }
@@ -63,9 +61,7 @@ impl Room {
     fn drop_draft(&mut self, flight: &Flight, why: Why, out: &mut Out) {
         self.reopen(&flight.owed);
         self.stop_typing(flight, out);
-        let about =
-            About { persona: Some(flight.persona), obligations: flight.owed.clone(), effect: Some(flight.draft), ..About::default() };
-        self.record(out, What::Dropped, why, about);
+        self.record(out, What::Dropped, why, About::flight(flight));
     }
 
     /// People answered while the draft was written: what they answered gets a reaction, a direct question one more draft that
@@ -147,7 +143,7 @@ impl Room {
             (false, false) => Why::NothingChanged,
         };
         let bursts: Vec<u64> = ready.settles.iter().filter_map(|id| self.obligation(*id)?.burst).collect();
-        let lines = bursts.iter().filter_map(|b| self.burst(*b)).flat_map(|b| b.lines.iter().map(|l| l.line.platform_id.clone())).collect();
+        let lines = bursts.iter().filter_map(|b| self.burst(*b)).flat_map(crate::burst::Burst::platform_ids).collect();
         let about = About {
             persona: Some(flight.persona),
             obligations: ready.settles.clone(),

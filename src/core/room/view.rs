@@ -89,7 +89,7 @@ impl Room {
     }
 
     fn view_of(&self, o: &Obligation) -> ObligationView {
-        let lines = o.burst.and_then(|b| self.burst(b)).map_or_else(Vec::new, |b: &Burst| b.lines.iter().map(|l| l.line.clone()).collect());
+        let lines = o.burst.and_then(|b| self.burst(b)).map_or_else(Vec::new, Burst::said);
         ObligationView {
             id: o.id,
             kind: o.kind,
