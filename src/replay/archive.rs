@@ -55,13 +55,19 @@ impl Read for Counted {
     }
 }
 
+/// Opens a file, and a count of the bytes read of it; whether it is gzip shows in its first bytes, not in its name.
+pub(super) fn open(path: &Path) -> io::Result<(Box<dyn Read>, Rc<Cell<u64>>)> {
+    let progress = Rc::new(Cell::new(0));
+    let mut file = BufReader::with_capacity(1 << 16, Counted { file: File::open(path)?, read: Rc::clone(&progress) });
+    let input: Box<dyn Read> =
+        if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    Ok((input, progress))
+}
+
 impl Archive {
-    /// Opens a file; whether it is gzip shows in its first bytes, not in its name.
+    /// Opens a file to be read by lines.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let progress = Rc::new(Cell::new(0));
-        let mut file = BufReader::with_capacity(1 << 16, Counted { file: File::open(path)?, read: Rc::clone(&progress) });
-        let input: Box<dyn Read> =
-            if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+        let (input, progress) = open(path)?;
         Ok(Self { input, progress, buffer: vec![0; BUFFER_BYTES], filled: 0, used: 0, ended: false, skipping: false })
     }
 

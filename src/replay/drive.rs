@@ -4,8 +4,10 @@
 
 use parlor_core::{
     Act, Author, AuthorKind, Draft, DraftAct, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis,
-    ObligationId, ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
+    ObligationId, ObligationKind, OutboxResult, Outcome, Room, Row, RowKind, Verdict,
 };
+
+use super::seat::Seat;
 
 /// Steps of one machine at one moment of the virtual clock. A burst of lines costs a handful; a machine that needs more asks for
 /// itself for ever.
@@ -56,7 +58,7 @@ pub(super) struct Stuck(pub Millis);
 /// Hears the lines of one room in order.
 pub(super) trait Listener: Sized {
     /// Sits down in a room.
-    fn new(persona: Member, draft_ms: Millis) -> Self;
+    fn new(persona: Member, seat: &Seat) -> Self;
     /// A line is heard; its place in the stream is left to the listener.
     fn line(&mut self, item: Item) -> Result<(), Stuck>;
     /// No line follows.
@@ -64,11 +66,11 @@ pub(super) trait Listener: Sized {
 }
 
 impl Listener for Drive {
-    fn new(persona: Member, draft_ms: Millis) -> Self {
+    fn new(persona: Member, seat: &Seat) -> Self {
         Self {
-            room: Room::new(Policy::new(vec![persona.clone()])),
+            room: Room::new(seat.policy(&persona)),
             persona,
-            draft_ms,
+            draft_ms: seat.draft_ms,
             now: 0,
             seq: 0,
             drafting: None,
@@ -169,7 +171,6 @@ impl Drive {
     }
 
     fn post(&mut self, row: Row, inputs: &mut Vec<Input>) {
-        self.seq += 1;
         let target = row.address.as_ref().map(|a| a.platform_id.clone());
         let (platform_id, kind, text, links) = match row.kind {
             RowKind::Post { text } => {
@@ -184,6 +185,11 @@ impl Drive {
                 (None, ItemKind::Reaction, emoji, Vec::new())
             }
         };
+        // In Shadow nobody in the room sees it; the row ends where it begins.
+        if row.shadow {
+            return inputs.push(Input::Outbox(OutboxResult { row: row.dedupe, outcome: Outcome::Settled { platform_id: None } }));
+        }
+        self.seq += 1;
         let item = Item {
             seq: self.seq,
             at: self.now,

@@ -3,6 +3,8 @@
 //! Only this part is timed: reading, unpacking, decoding, and the machine with its posts. What the scorer needs of a row is taken
 //! down between the timed parts.
 
+mod imported;
+
 use std::{
     borrow::Cow,
     collections::HashMap,
@@ -19,9 +21,11 @@ use super::{
     archive::{Archive, Batch},
     drive::{Listener, Stuck},
     facts::{Duplicate, Facts},
+    import::{self, Format, Importer, Resolution},
     personas::{Persona, Personas},
     question,
     row::{self, Line, Named, Row},
+    seat::Seat,
 };
 
 /// Rows are numbered in 32 bits; this leaves room and is far beyond what fits into memory as facts.
@@ -54,30 +58,53 @@ pub(super) struct Taken<L> {
     pub bad_examples: Vec<String>,
     /// Rows whose time went back and was set to the latest of their room.
     pub late_rows: u64,
+    /// How fine the times are, where it is known.
+    pub resolution: Option<Resolution>,
+    /// What a line replies to is known only of those that have a link of their platform.
+    pub links_only: bool,
 }
 
 /// Reads every archive, and has a listener hear every room.
-pub(super) fn read<L: Listener>(args: &Args) -> Result<Taken<L>, ReplayError> {
+pub(super) fn read<L: Listener>(args: &Args, seat: &Seat) -> Result<Taken<L>, ReplayError> {
     let personas = Personas::beside(&args.archives, args.persona.clone())?;
     let mut intake = Intake {
         args,
+        seat,
         personas,
         numbers: HashMap::new(),
         latest: (String::new(), None),
         rows: 0,
-        taken: Taken { rooms: Vec::new(), rooms_left_out: 0, spent: Duration::ZERO, bad_rows: 0, bad_examples: Vec::new(), late_rows: 0 },
+        taken: Taken {
+            rooms: Vec::new(),
+            rooms_left_out: 0,
+            spent: Duration::ZERO,
+            bad_rows: 0,
+            bad_examples: Vec::new(),
+            late_rows: 0,
+            resolution: None,
+            links_only: false,
+        },
     };
+    let archives = args.archives.iter().map(|path| Ok((import::format(path, args.format)?, path.as_path())));
+    let archives: Vec<(Format, &Path)> = archives.collect::<Result<_, ReplayError>>()?;
     if intake.personas.chosen().is_some() {
-        for path in &args.archives {
-            intake.look_for_persona(path)?;
+        let mut importer = Importer::default();
+        for (format, path) in &archives {
+            intake.look_for_persona(*format, path, &mut importer)?;
         }
     }
-    let size = args.archives.iter().filter_map(|p| p.metadata().ok()).map(|m| m.len()).sum();
+    let size = archives.iter().map(|(format, path)| import::size(*format, path)).sum();
     // On standard error, and hidden by itself where that is no terminal.
     let bar = ProgressBar::new(size).with_style(style());
-    for path in &args.archives {
-        let before = bar.position();
-        intake.file(path, &mut |bytes| bar.set_position(before + bytes))?;
+    let mut importer = Importer::default();
+    let mut before = 0;
+    for (format, path) in &archives {
+        let mut progress = |bytes| bar.set_position(before + bytes);
+        match format {
+            Format::Auto | Format::Jsonl => intake.file(path, &mut progress)?,
+            other => intake.imported(*other, path, &mut importer, &mut progress)?,
+        }
+        before += import::size(*format, path);
     }
     bar.finish_and_clear();
     intake.finish()
@@ -89,6 +116,7 @@ fn style() -> ProgressStyle {
 
 struct Intake<'a, L> {
     args: &'a Args,
+    seat: &'a Seat,
     personas: Personas,
     /// Place in the list of rooms by name; none for a room that is left out.
     numbers: HashMap<String, Option<usize>>,
@@ -103,14 +131,17 @@ type Kept<'a> = (usize, usize, Row<'a>);
 
 impl<L: Listener> Intake<'_, L> {
     /// One pass for nothing but the id of who bears the chosen name.
-    fn look_for_persona(&mut self, path: &Path) -> Result<(), ReplayError> {
+    fn look_for_persona(&mut self, format: Format, path: &Path, importer: &mut Importer) -> Result<(), ReplayError> {
+        if !matches!(format, Format::Auto | Format::Jsonl) {
+            return self.look_among_imported(format, path, importer);
+        }
         let fault = |source| ReplayError::Read { path: path.to_owned(), source };
         let mut archive = Archive::open(path).map_err(fault)?;
         while let Some(batch) = archive.next().map_err(fault)? {
             let Batch::Lines(bytes) = batch else { continue };
             for line in String::from_utf8_lossy(bytes).split('\n') {
                 if let Ok(Line::Row(row)) = row::read(line) {
-                    self.personas.speaks(&row.room, &row.author_id, &row.author_name);
+                    self.personas.speaks(&row.room, &row.author_id, &row.author_name, &[]);
                 }
             }
         }
@@ -222,7 +253,7 @@ impl<L: Listener> Intake<'_, L> {
                     names,
                     facts: Facts::new(&persona.id),
                     persona,
-                    listener: L::new(member, self.args.draft_ms),
+                    listener: L::new(member, self.seat),
                     last_ts: 0,
                 });
                 self.taken.rooms.len() - 1
@@ -266,6 +297,7 @@ impl<L: Listener> Intake<'_, L> {
         if self.taken.rooms.is_empty() {
             return Err(ReplayError::NoPersona);
         }
+        self.taken.resolution = self.taken.resolution.max(self.personas.resolution());
         let started = Instant::now();
         for room in &mut self.taken.rooms {
             room.listener.finish().map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{ReplayError, row::Header};
+use super::{ReplayError, import::Resolution, row::Header};
 
 /// A room whose persona really replied less often says too little about it, and is left out (docs/replay.md).
 const MIN_REPLIES: u64 = 10;
@@ -28,6 +28,7 @@ struct Entry {
     persona: Option<String>,
     persona_name: Option<String>,
     persona_replies: Option<u64>,
+    ts_res: Option<String>,
 }
 
 /// The personas that are known.
@@ -35,8 +36,12 @@ struct Entry {
 pub(super) struct Personas {
     by_room: BTreeMap<String, Option<Persona>>,
     chosen: Option<String>,
-    /// Author id of the chosen name, by room.
-    chosen_ids: BTreeMap<String, String>,
+    /// Who bears the chosen name, by room.
+    bearers: BTreeMap<String, Persona>,
+    /// The first of them, for rooms where nobody of that name spoke.
+    bearer: Option<Persona>,
+    /// How fine the times of the rooms are, the coarsest.
+    resolution: Option<Resolution>,
 }
 
 impl Personas {
@@ -53,6 +58,7 @@ impl Personas {
             };
             let entries: Vec<Entry> = serde_json::from_slice(&text).map_err(|source| ReplayError::RoomsFile { path, source })?;
             for e in entries {
+                personas.resolution = personas.resolution.max(e.ts_res.as_deref().and_then(Resolution::of));
                 let spoke = e.persona_replies.is_none_or(|n| n >= MIN_REPLIES);
                 let persona = e.persona.filter(|_| spoke).map(|id| Persona { name: e.persona_name.unwrap_or_else(|| id.clone()), id });
                 personas.by_room.insert(e.room, persona);
@@ -66,16 +72,23 @@ impl Personas {
         self.chosen.as_deref()
     }
 
-    /// Somebody speaks in a room; remembers the id of who bears the chosen name.
-    pub(super) fn speaks(&mut self, room: &str, id: &str, name: &str) {
+    pub(super) fn resolution(&self) -> Option<Resolution> {
+        self.resolution
+    }
+
+    /// Somebody speaks in a room, and is also called by other names; remembers who bears the chosen one.
+    pub(super) fn speaks(&mut self, room: &str, id: &str, name: &str, others: &[&str]) {
         let Some(chosen) = &self.chosen else { return };
-        if (chosen == name || chosen == id) && !self.chosen_ids.contains_key(room) {
-            self.chosen_ids.insert(room.to_owned(), id.to_owned());
+        if (chosen == name || chosen == id || others.contains(&chosen.as_str())) && !self.bearers.contains_key(room) {
+            let bearer = Persona { id: id.to_owned(), name: name.to_owned() };
+            self.bearer.get_or_insert_with(|| bearer.clone());
+            self.bearers.insert(room.to_owned(), bearer);
         }
     }
 
     /// A header row names a persona.
     pub(super) fn header(&mut self, header: &Header<'_>) {
+        self.resolution = self.resolution.max(header.ts_res);
         let id = header.persona_id.clone().into_owned();
         let name = header.persona_name.as_ref().unwrap_or(&header.persona_id).clone().into_owned();
         self.by_room.insert(header.room.clone().into_owned(), Some(Persona { id, name }));
@@ -85,7 +98,13 @@ impl Personas {
     pub(super) fn of(&self, room: &str) -> Option<Persona> {
         match &self.chosen {
             // Somebody who never spoke there may still be tried out in the room.
-            Some(name) => Some(Persona { id: self.chosen_ids.get(room).unwrap_or(name).clone(), name: name.clone() }),
+            Some(name) => Some(
+                self.bearers
+                    .get(room)
+                    .or(self.bearer.as_ref())
+                    .cloned()
+                    .unwrap_or_else(|| Persona { id: name.clone(), name: name.clone() }),
+            ),
             None => self.by_room.get(room).cloned().flatten(),
         }
     }

@@ -14,10 +14,13 @@ use super::{
     Args,
     drive::Drive,
     facts::Facts,
+    import::Resolution,
     intake::{RoomRun, Taken},
     interval::intervals,
     policies::{self, Drawn},
     score::{Counts, Fit, Played, Post, RATES, Rates, percentile},
+    sweep::Swept,
+    table::{ROWS, cell},
     truth::Truth,
 };
 
@@ -36,10 +39,40 @@ pub struct Report {
     pub bad_examples: Vec<String>,
     /// Figures by policy, in the order of the table.
     pub policies: Vec<(&'static str, Map<String, Value>)>,
+    /// What another value of a timing does.
+    pub(super) swept: Option<Swept>,
+    known: Known,
+    resolution: Option<Resolution>,
     rooms_left_out: u64,
     late_rows: u64,
     judged: Judged,
 }
+
+/// What the archive says of what replies to what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Known {
+    /// People noted it, line by line.
+    Lines,
+    /// Only of lines that have a link of their platform; the others may reply to anything.
+    Links,
+    Nothing,
+}
+
+/// Figures that say nothing where only links are known: an answer, a further line or a question without a link is not seen.
+const NOT_BY_LINKS: [&str; 11] = [
+    "already_answered_rate",
+    "preempt_rate",
+    "missed_orphan_rate",
+    "cut_off_rate",
+    "balanced_accuracy",
+    "macro_f1",
+    "fir",
+    "latency_p50_ms",
+    "latency_p95_ms",
+    "latency_room_p50_ms",
+    "latency_room_p95_ms",
+];
 
 /// How much there was to judge.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -58,6 +91,11 @@ impl Report {
     pub(super) fn of(args: &Args, taken: &Taken<Drive>) -> Self {
         let truths: Vec<Truth> = taken.rooms.iter().map(|r| Truth::of(&r.facts)).collect();
         let any_truth = taken.rooms.iter().any(|r| r.facts.rows().iter().any(|f| f.annotated));
+        let known = match (any_truth, taken.links_only) {
+            (false, _) => Known::Nothing,
+            (true, true) => Known::Links,
+            (true, false) => Known::Lines,
+        };
         let parlor: Vec<Played> = taken.rooms.iter().map(played).collect();
         let posts = parlor.iter().map(|p| p.posts.len()).sum();
         let mut drawn = Drawn::new(args.seed, taken.rooms.iter().map(|r| r.facts.heard().count()).sum(), posts);
@@ -73,7 +111,7 @@ impl Report {
                 policies::ceiling(truth),
             ];
             for (all, played) in counts.iter_mut().zip(each) {
-                all.push(Counts::of(facts, truth, &played, any_truth));
+                all.push(Counts::of(facts, truth, &played, known == Known::Lines));
             }
         }
         let judged = counts.first().map_or_else(Counts::default, |all| sum(all));
@@ -84,7 +122,10 @@ impl Report {
             lines_per_second: lines as f64 / taken.spent.as_secs_f64().max(f64::MIN_POSITIVE),
             bad_rows: taken.bad_rows,
             bad_examples: taken.bad_examples.clone(),
-            policies: POLICIES.into_iter().zip(&counts).map(|(name, all)| (name, figures(all, args.seed))).collect(),
+            policies: POLICIES.into_iter().zip(&counts).map(|(name, all)| (name, figures(all, known, args.seed))).collect(),
+            swept: None,
+            known,
+            resolution: taken.resolution,
             rooms_left_out: taken.rooms_left_out,
             late_rows: taken.late_rows,
             judged: Judged {
@@ -105,16 +146,42 @@ impl Report {
     /// The report as one object.
     pub fn json(&self) -> Value {
         let policies: Map<String, Value> = self.policies.iter().map(|(name, f)| ((*name).to_owned(), Value::Object(f.clone()))).collect();
-        json!({
+        let mut json = json!({
             "rooms": self.rooms,
             "rooms_left_out": self.rooms_left_out,
             "lines": self.lines,
             "lines_per_second": self.lines_per_second.round(),
             "bad_rows": self.bad_rows,
             "late_rows": self.late_rows,
+            "truth": self.known,
+            "ts_res": self.resolution,
             "judged": self.judged,
             "policies": policies,
-        })
+        });
+        if let (Some(swept), Some(json)) = (&self.swept, json.as_object_mut()) {
+            json.insert("sweep".into(), swept.json());
+        }
+        json
+    }
+
+    /// The figures of the machine.
+    pub(super) fn parlor(self) -> Map<String, Value> {
+        self.policies.into_iter().next().map(|(_, figures)| figures).unwrap_or_default()
+    }
+
+    /// What has to be said beside the figures.
+    pub(super) fn notes(&self) -> Vec<&'static str> {
+        let truth = match self.known {
+            Known::Lines if self.judged.turns == 0 => Some("No turn is followed by five minutes of the room, so only the cost is known."),
+            Known::Lines => None,
+            Known::Links => Some(
+                "What replies to what is known only of lines with a link: the rates are about those, and what cannot be told from them is left out.",
+            ),
+            Known::Nothing => Some("The archive does not say what replies to what, so only the cost is known."),
+        };
+        let minutes = (self.resolution == Some(Resolution::Minute))
+            .then_some("Times are known to the minute: lines of one minute are spread over it, and waits below a minute are guesses.");
+        truth.into_iter().chain(minutes).collect()
     }
 
     /// The report for people.
@@ -134,8 +201,8 @@ impl Report {
                 self.bad_rows, self.late_rows, self.rooms_left_out
             );
         }
-        if j.turns == 0 {
-            let _ = writeln!(out, "The archive does not say what replies to what, so only the cost is known.");
+        for note in self.notes() {
+            let _ = writeln!(out, "{note}");
         }
         let _ = write!(out, "\n{:<34}", "");
         for (name, _) in &self.policies {
@@ -145,64 +212,12 @@ impl Report {
         for row in ROWS {
             let _ = write!(out, "{:<34}", row.title);
             for (_, figures) in &self.policies {
-                let _ = write!(out, "{:>22}", row.cell(figures));
+                let _ = write!(out, "{:>22}", cell(row, figures));
             }
             out.push('\n');
         }
+        out.push_str(&self.swept.as_ref().map(Swept::table).unwrap_or_default());
         out
-    }
-}
-
-/// A row of the table.
-struct TableRow {
-    title: &'static str,
-    name: &'static str,
-    unit: Unit,
-}
-
-enum Unit {
-    /// A fraction, shown in percent with its interval if it has one.
-    Percent,
-    Seconds,
-    Plain,
-}
-
-const fn table_row(title: &'static str, name: &'static str, unit: Unit) -> TableRow {
-    TableRow { title, name, unit }
-}
-
-const ROWS: &[TableRow] = &[
-    table_row("duplicate, %", "duplicate_rate", Unit::Percent),
-    table_row("already answered, %", "already_answered_rate", Unit::Percent),
-    table_row("pre-empt, %", "preempt_rate", Unit::Percent),
-    table_row("missed direct, %", "missed_direct_rate", Unit::Percent),
-    table_row("missed orphan, %", "missed_orphan_rate", Unit::Percent),
-    table_row("cut-off, %", "cut_off_rate", Unit::Percent),
-    table_row("butt-in, %", "butt_in_rate", Unit::Percent),
-    table_row("balanced accuracy, %", "balanced_accuracy", Unit::Percent),
-    table_row("macro F1, %", "macro_f1", Unit::Percent),
-    table_row("MIR (wanted, not said), %", "mir", Unit::Percent),
-    table_row("FIR (said, not wanted), %", "fir", Unit::Percent),
-    table_row("latency p50, s", "latency_p50_ms", Unit::Seconds),
-    table_row("latency p95, s", "latency_p95_ms", Unit::Seconds),
-    table_row("posts per 100 lines", "sends", Unit::Plain),
-    table_row("reactions per 100 lines", "reactions", Unit::Plain),
-    table_row("drafts per 100 lines", "drafts", Unit::Plain),
-    table_row("gate calls per 100 lines", "gate_calls", Unit::Plain),
-];
-
-impl TableRow {
-    fn cell(&self, figures: &Map<String, Value>) -> String {
-        let get = |name: &str| figures.get(name).and_then(Value::as_f64);
-        let Some(value) = get(self.name) else { return "-".into() };
-        match self.unit {
-            Unit::Plain => format!("{value:.1}"),
-            Unit::Seconds => format!("{:.1}", value / 1_000.0),
-            Unit::Percent => match (get(&format!("{}_low", self.name)), get(&format!("{}_high", self.name))) {
-                (Some(low), Some(high)) => format!("{:.1} ({:.1}-{:.1})", 100.0 * value, 100.0 * low, 100.0 * high),
-                _ => format!("{:.1}", 100.0 * value),
-            },
-        }
     }
 }
 
@@ -216,7 +231,7 @@ fn sum(rooms: &[Counts]) -> Counts {
     sum
 }
 
-fn figures(rooms: &[Counts], seed: u64) -> Map<String, Value> {
+fn figures(rooms: &[Counts], known: Known, seed: u64) -> Map<String, Value> {
     let mut all = sum(rooms);
     let mut out = Map::new();
     for ((name, rate), interval) in RATES.into_iter().zip(Rates::of(&all).0).zip(intervals(rooms, seed)) {
@@ -235,6 +250,12 @@ fn figures(rooms: &[Counts], seed: u64) -> Map<String, Value> {
     let costs = [("gate_calls", all.gate_calls), ("drafts", all.drafts), ("sends", all.posts), ("reactions", all.reactions)];
     let per_100 = |n: u64| (all.lines > 0).then(|| 100.0 * n as f64 / all.lines as f64);
     out.extend(costs.map(|(name, n)| (name.to_owned(), per_100(n).into())));
+    if known == Known::Links {
+        let ends = |name: &str| [name.to_owned(), format!("{name}_low"), format!("{name}_high")];
+        for name in NOT_BY_LINKS.iter().flat_map(|name| ends(name)) {
+            out.entry(name).and_modify(|value| *value = Value::Null);
+        }
+    }
     out
 }
 

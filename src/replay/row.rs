@@ -10,6 +10,8 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
+use super::import::Resolution;
+
 /// Latest time that a row may carry, ms: the end of the year 9999. Beyond it sums of times and waits could not be trusted.
 const MAX_TS_MS: i64 = 253_402_300_799_999;
 
@@ -26,6 +28,7 @@ pub(super) struct Header<'a> {
     pub room: Cow<'a, str>,
     pub persona_id: Cow<'a, str>,
     pub persona_name: Option<Cow<'a, str>>,
+    pub ts_res: Option<Resolution>,
 }
 
 /// Somebody's line.
@@ -78,6 +81,8 @@ struct Raw<'a> {
     persona_id: Option<Id<'a>>,
     #[serde(borrow)]
     persona_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    ts_res: Option<Text<'a>>,
 }
 
 /// Reads one line; the error is a reason in words.
@@ -85,7 +90,8 @@ pub(super) fn read(line: &str) -> Result<Line<'_>, String> {
     let raw: Raw<'_> = serde_json::from_str(line).map_err(|e| reason(&e))?;
     let room = raw.room.ok_or("missing field `room`")?.0;
     if let (Some(persona), None) = (raw.persona_id, &raw.id) {
-        return Ok(Line::Header(Header { room, persona_id: persona.0, persona_name: raw.persona_name.map(|n| n.0) }));
+        let ts_res = raw.ts_res.and_then(|word| Resolution::of(&word.0));
+        return Ok(Line::Header(Header { room, persona_id: persona.0, persona_name: raw.persona_name.map(|n| n.0), ts_res }));
     }
     let ts = raw.ts.ok_or("missing field `ts`")?;
     if !(0..=MAX_TS_MS).contains(&ts) {
@@ -107,7 +113,7 @@ pub(super) fn read(line: &str) -> Result<Line<'_>, String> {
 }
 
 /// The parser's words without the value that it tripped over.
-fn reason(error: &serde_json::Error) -> String {
+pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(", expected ") {
         Some((_, wanted)) if text.starts_with("invalid ") => format!("wrong value, expected {wanted}"),

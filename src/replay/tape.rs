@@ -1,25 +1,26 @@
 //! A room's lines as the machine would be given them, kept for benches: built once, played as often as wanted.
 
-use parlor_core::{Item, Member, Millis, Room};
+use parlor_core::{Item, Member, Room};
 
 use super::{
     Args, ReplayError,
     drive::{Drive, Listener, Stuck},
     intake,
+    seat::Seat,
 };
 
 /// The lines of one room.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tape {
     persona: Member,
-    draft_ms: Millis,
+    seat: Seat,
     /// What was said, oldest first.
     pub items: Vec<Item>,
 }
 
 impl Listener for Tape {
-    fn new(persona: Member, draft_ms: Millis) -> Self {
-        Self { persona, draft_ms, items: Vec::new() }
+    fn new(persona: Member, seat: &Seat) -> Self {
+        Self { persona, seat: seat.clone(), items: Vec::new() }
     }
 
     fn line(&mut self, item: Item) -> Result<(), Stuck> {
@@ -35,13 +36,13 @@ impl Listener for Tape {
 impl Tape {
     /// The lines of every room of some archives.
     pub fn read(args: &Args) -> Result<Vec<Self>, ReplayError> {
-        Ok(intake::read::<Self>(args)?.rooms.into_iter().map(|r| r.listener).collect())
+        Ok(intake::read::<Self>(args, &Seat::of(args)?)?.rooms.into_iter().map(|r| r.listener).collect())
     }
 
     /// Plays it to a new machine in closed loop, and gives the machine as it stands when nothing is due any more.
     pub fn play(self) -> Result<Room, ReplayError> {
         let stuck = |Stuck(at)| ReplayError::Stuck { room: "tape".into(), at };
-        let mut drive = Drive::new(self.persona, self.draft_ms);
+        let mut drive = Drive::new(self.persona, &self.seat);
         for item in self.items {
             drive.line(item).map_err(stuck)?;
         }

@@ -26,6 +26,8 @@ mod ledger_outbox;
 mod ledger_server;
 mod ledger_steps;
 mod replay;
+mod replay_import;
+mod replay_policy;
 mod room_bursts;
 mod room_chaos;
 mod room_many;

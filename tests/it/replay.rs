@@ -18,16 +18,7 @@ use tempfile::TempDir;
 const PLAN: Plan = Plan { seed: 11, rooms: 4, lines: 150 };
 
 fn args(archives: &[&Path]) -> Args {
-    Args {
-        archives: archives.iter().map(|p| p.to_path_buf()).collect(),
-        persona: None,
-        visible_links: 0.3,
-        draft_ms: 6_000,
-        strict: true,
-        seed: 5,
-        sends: None,
-        json: true,
-    }
+    Args { strict: true, seed: 5, json: true, ..Args::of(archives.iter().map(|p| p.to_path_buf()).collect()) }
 }
 
 fn file(dir: &TempDir, name: &str, text: &str) -> PathBuf {

@@ -1,0 +1,85 @@
+//! Why a replay was not finished, in words that say what to do.
+
+use std::{io, path::PathBuf};
+
+use crate::api::Problems;
+
+/// A replay was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}; check that it is a readable file and, if it is gzip, that it is complete")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A folder that is no Slack export.
+    #[error("{0} is a folder without channels.json, so it is no Slack export; name the files in it instead")]
+    Folder(PathBuf),
+    /// A file that has to be unpacked first.
+    #[error("{0} is a zip archive; unpack it, and name the folder or the files")]
+    Zip(PathBuf),
+    /// `rooms.json` is not what it should be.
+    #[error("cannot use {path}: {source}; it is a list of objects with `room`, `persona` and `persona_name`")]
+    RoomsFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The Room document of `--policy` does not fit.
+    #[error("--policy cannot be used:\n{0}")]
+    Policy(Problems),
+    /// A value of `--sweep` is none that the policy takes.
+    #[error("--sweep: {0}")]
+    Sweep(String),
+    /// A row cannot be used, and `--strict` was asked for.
+    #[error("{0}; mend the row, or leave out --strict to pass over such rows")]
+    BadRow(String),
+    /// There is no row to replay: the files are empty, or hold something else.
+    #[error(
+        "nothing in the archives can be replayed: {bad} rows cannot be used, and there is no other; docs/replay.md says what a row \
+         looks like\n{}", .examples.join("\n")
+    )]
+    NoRows {
+        /// Rows that cannot be used.
+        bad: u64,
+        /// The first of them, each with why.
+        examples: Vec<String>,
+    },
+    /// No room names a persona.
+    #[error(
+        "no room of the archive has a persona to take the place of: put a header row {{\"room\",\"persona_id\",\"persona_name\"}} \
+         before the rows of each room, or a rooms.json beside the file, or give --persona NAME"
+    )]
+    NoPersona,
+    /// The archive holds more rows than the report can number.
+    #[error("the archive has more than {0} rows; split it by room and replay the parts")]
+    TooManyRows(u32),
+    /// The machine of a room does not advance: a bug.
+    #[error(
+        "the machine of room {room:?} asks for itself without end at {at} ms; please report this with the archive's rows around that time"
+    )]
+    Stuck {
+        /// The room.
+        room: String,
+        /// Virtual time, ms.
+        at: i64,
+    },
+    /// The posts would be written over what is read.
+    #[error("--sends {0} is one of the archives and would be overwritten; give it another file")]
+    SendsOverArchive(PathBuf),
+    /// The posts cannot be written.
+    #[error("cannot write the posts to {path}: {source}; give --sends a file in a folder that exists and has room")]
+    Sends {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The report cannot be printed.
+    #[error("cannot print the report: {0}")]
+    Print(#[from] io::Error),
+}

@@ -1,0 +1,40 @@
+//! What a machine is given when it sits down in a room of an archive: the policy and the time that a draft takes.
+
+use parlor_core::{Member, Millis, Policy};
+
+use super::{Args, ReplayError};
+use crate::api::Studio;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Seat {
+    /// Of every room; its members are the persona of each.
+    policy: Policy,
+    /// How long a draft takes on the virtual clock.
+    pub draft_ms: Millis,
+}
+
+impl Seat {
+    /// The seat that was asked for. A mute and a stop of the document are left out: they belong to a day, not to an archive.
+    pub(super) fn of(args: &Args) -> Result<Self, ReplayError> {
+        let policy = match &args.policy {
+            None => Policy::new(Vec::new()),
+            Some(file) => Policy { stopped: false, muted: false, ..Studio::room_of(file).map_err(ReplayError::Policy)?.policy(1, 0) },
+        };
+        Ok(Self { policy, draft_ms: args.draft_ms })
+    }
+
+    /// The policy of a room where this persona sits.
+    pub(super) fn policy(&self, persona: &Member) -> Policy {
+        Policy { members: vec![persona.clone()], ..self.policy.clone() }
+    }
+
+    /// The same seat with another value of one of the policy's timings.
+    pub(super) fn with_policy(&self, policy: Policy) -> Self {
+        Self { policy, ..self.clone() }
+    }
+
+    pub(super) fn plain_policy(&self) -> &Policy {
+        &self.policy
+    }
+}
