@@ -12,11 +12,11 @@ mod drafter;
 mod effects;
 mod feed;
 mod policy;
-mod prompt;
+pub(crate) mod prompt;
 mod restore;
 mod room;
 mod supervise;
-mod window;
+pub(crate) mod window;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -5,6 +5,7 @@
 
 mod error;
 mod reader;
+mod rehearsal;
 mod rooms;
 mod state;
 mod table;
@@ -28,6 +29,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use error::DevError;
+pub use rehearsal::replay;
 pub use state::StateError;
 
 use crate::{

@@ -86,7 +86,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Migrate(Migrate { database_url }) => block_on(ledger::migrate(&database_url)),
         // One thread's work: without a runtime beside it the allocator needs no locks.
         Command::Bench(args) => Ok(bench::run(&args)?),
-        Command::Replay(args) => Ok(replay::run(&args)?),
+        Command::Replay(args) => Ok(dev::replay(&args)?),
         Command::Say(say) => block_on(say.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),

@@ -8,10 +8,12 @@ use std::{
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 mod archive;
 mod args;
+mod drafter;
 mod drive;
 mod error;
 mod facts;
@@ -32,7 +34,8 @@ mod table;
 mod tape;
 mod truth;
 
-pub use args::Args;
+pub use args::{Args, Drafting};
+pub use drafter::{Desk, Drafter, Spent};
 pub use error::ReplayError;
 pub use import::Format;
 pub use random::Random;
@@ -40,11 +43,12 @@ pub use report::Report;
 pub use sweep::Sweep;
 pub use tape::Tape;
 
+use drafter::Drafts;
 use seat::Seat;
 
 /// Runs a replay and reports on standard output; progress and rows that cannot be used go to standard error.
-pub fn run(args: &Args) -> Result<(), ReplayError> {
-    let report = replay(args)?;
+pub fn run(args: &Args, drafter: Option<Rc<dyn Drafter>>) -> Result<(), ReplayError> {
+    let report = replay_with(args, drafter)?;
     for bad in &report.bad_examples {
         writeln!(io::stderr(), "{bad}")?;
     }
@@ -53,17 +57,27 @@ pub fn run(args: &Args) -> Result<(), ReplayError> {
     Ok(())
 }
 
-/// Runs a replay.
+/// Runs a replay with the stub.
 pub fn replay(args: &Args) -> Result<Report, ReplayError> {
+    replay_with(args, None)
+}
+
+/// Runs a replay, with drafts of a model where one is given.
+pub fn replay_with(args: &Args, drafter: Option<Rc<dyn Drafter>>) -> Result<Report, ReplayError> {
+    if drafter.is_some() && args.sweep.is_some() {
+        return Err(ReplayError::SweepOfModel);
+    }
     // Before anything is read: an archive may take an hour, and its posts would be lost at the end of it.
     let sends = args.sends.as_deref().map(|path| open_sends(path, &args.archives)).transpose()?;
-    let seat = Seat::of(args)?;
+    let drafts = drafter.map(|drafter| Rc::new(Drafts::new(drafter, args.max_drafts)));
+    let seat = Seat::of(args, drafts.clone())?;
     let taken = intake::read(args, &seat)?;
     let mut report = Report::of(args, &taken);
     if let (Some(file), Some(path)) = (sends, &args.sends) {
         report::write_sends(file, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
     }
     drop(taken);
+    report.drafts = drafts.map(|drafts| drafts.summary());
     report.swept = args.sweep.as_ref().map(|sweep| sweep.run(args, &seat)).transpose()?;
     Ok(report)
 }

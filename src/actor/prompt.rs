@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The instructions of a persona in a room: the same bytes for as long as nobody changes the persona or the room's rules.
-pub(super) fn system_text(room: &str, rules: &str, persona: &PersonaText) -> String {
+pub(crate) fn system_text(room: &str, rules: &str, persona: &PersonaText) -> String {
     let mut text = String::with_capacity(1_024);
     for part in [persona.identity.trim(), persona.voice.trim()] {
         if !part.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn system_text(room: &str, rules: &str, persona: &PersonaText) -> Str
 }
 
 /// The obligations of a draft as the model sees them.
-pub(super) fn owed_lines(draft: &Draft, reads: &[Read]) -> Vec<OwedLine> {
+pub(crate) fn owed_lines(draft: &Draft, reads: &[Read]) -> Vec<OwedLine> {
     let names: BTreeMap<&str, &str> =
         reads.iter().flat_map(|r| &r.items).filter(|i| !i.name.is_empty()).map(|i| (i.author.as_str(), i.name.as_str())).collect();
     draft.owed.iter().map(|owed| owed_line(owed, &names)).collect()

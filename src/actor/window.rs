@@ -16,7 +16,7 @@ const ITEM_TOKENS: usize = 40;
 
 /// The boundaries of one room's reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     max_tokens: usize,
     /// The window shows what comes after this.
     base: u64,
@@ -25,12 +25,12 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(max_tokens: usize) -> Self {
+    pub(crate) fn new(max_tokens: usize) -> Self {
         Self { max_tokens, base: 0, ends: Vec::new() }
     }
 
     /// Where reading begins, if there was a read since the start.
-    pub(super) fn base(&self) -> Option<u64> {
+    pub(crate) fn base(&self) -> Option<u64> {
         (!self.ends.is_empty()).then_some(self.base)
     }
 
@@ -39,7 +39,7 @@ impl Window {
     }
 
     /// What items count, by estimate.
-    pub(super) fn tokens(items: &[ReadItem]) -> usize {
+    pub(crate) fn tokens(items: &[ReadItem]) -> usize {
         items.iter().map(tokens).sum()
     }
 
@@ -50,7 +50,7 @@ impl Window {
 
     /// Cuts all items after the base, oldest first, into reads, and remembers the boundaries. A first or overfull window
     /// begins anew with the newest half, the newest item whole whatever its length.
-    pub(super) fn cut(&mut self, mut items: Vec<ReadItem>) -> Vec<Read> {
+    pub(crate) fn cut(&mut self, mut items: Vec<ReadItem>) -> Vec<Read> {
         let (Some(oldest), Some(newest)) = (items.first().map(|i| i.seq), items.last().map(|i| i.seq)) else { return Vec::new() };
         // A gap to the base would be a read that leaves lines out: begin anew.
         if self.ends.is_empty() || oldest != self.base + 1 {

@@ -204,7 +204,7 @@ fn row(config: &RoomConfig, now: Millis, broken: bool) -> PolicyRow {
 }
 
 /// What the models of a room are told.
-fn texts(config: &RoomConfig) -> RoomTexts {
+pub(super) fn texts(config: &RoomConfig) -> RoomTexts {
     let lines = |title: &str, lines: &[String]| match lines {
         [] => String::new(),
         lines => format!("{title}\n{}\n", lines.iter().map(|l| format!("- {l}")).collect::<Vec<_>>().join("\n")),

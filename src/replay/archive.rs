@@ -55,8 +55,11 @@ impl Read for Counted {
     }
 }
 
+/// The content of a file, and the bytes read of it so far.
+type Opened = (Box<dyn Read>, Rc<Cell<u64>>);
+
 /// Opens a file, and a count of the bytes read of it; whether it is gzip shows in its first bytes, not in its name.
-pub(super) fn open(path: &Path) -> io::Result<(Box<dyn Read>, Rc<Cell<u64>>)> {
+pub(super) fn open(path: &Path) -> io::Result<Opened> {
     let progress = Rc::new(Cell::new(0));
     let mut file = BufReader::with_capacity(1 << 16, Counted { file: File::open(path)?, read: Rc::clone(&progress) });
     let input: Box<dyn Read> =

@@ -9,6 +9,18 @@ const VISIBLE_LINKS: f64 = 0.3;
 /// How long a draft takes, ms, where nothing else is asked for.
 const DRAFT_MS: i64 = 6_000;
 
+/// Drafts of a model where nothing else is asked for: enough to see how it talks, and at some seconds each an hour's wait at most.
+const MAX_DRAFTS: u64 = 500;
+
+/// What writes the drafts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Drafting {
+    /// Nobody: a draft is empty
+    Stub,
+    /// The configured model
+    Model,
+}
+
 /// What to replay, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -30,6 +42,18 @@ pub struct Args {
     /// A Room document whose policy the rooms are run with; its personas' place is taken by the archive's
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
+    /// What writes the drafts: the stub, whose text is empty, or the configured model
+    #[arg(long, value_enum, default_value_t = Drafting::Stub)]
+    pub drafter: Drafting,
+    /// The model that drafts, such as anthropic/claude-haiku-4-5; else that of the first Persona of --policy
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub model: Option<String>,
+    /// Most that the model may cost, in US dollars
+    #[arg(long, value_name = "DOLLARS", default_value = "1", value_parser = dollars)]
+    pub max_cost: u64,
+    /// Most drafts that the model writes
+    #[arg(long, value_name = "N", default_value_t = MAX_DRAFTS)]
+    pub max_drafts: u64,
     /// Run once more for each value of a timing of the policy, such as turn_done_ms=5000,10000
     #[arg(long, value_name = "NAME=a,b,c", value_parser = super::sweep::parse)]
     pub sweep: Option<Sweep>,
@@ -57,12 +81,27 @@ impl Args {
             visible_links: VISIBLE_LINKS,
             draft_ms: DRAFT_MS,
             policy: None,
+            drafter: Drafting::Stub,
+            model: None,
+            max_cost: 1_000_000,
+            max_drafts: MAX_DRAFTS,
             sweep: None,
             strict: false,
             seed: 1,
             sends: None,
             json: false,
         }
+    }
+}
+
+/// Dollars as millionths.
+fn dollars(text: &str) -> Result<u64, String> {
+    let amount: f64 = text.parse().map_err(|_| "not an amount of dollars".to_owned())?;
+    // A million dollars is a slip of the pen.
+    if (0.0..1e6).contains(&amount) {
+        Ok((amount * 1e6).round() as u64)
+    } else {
+        Err("an amount is from 0 to below a million dollars".into())
     }
 }
 

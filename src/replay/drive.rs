@@ -3,11 +3,12 @@
 //! It must not look ahead: a line reaches the machine when its time has come and not before.
 
 use parlor_core::{
-    Act, Author, AuthorKind, Draft, DraftAct, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis,
-    ObligationId, ObligationKind, OutboxResult, Outcome, Room, Row, RowKind, Verdict,
+    Author, AuthorKind, Draft, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis, ObligationId,
+    ObligationKind, OutboxResult, Outcome, Room, Row, RowKind, Verdict,
 };
 
-use super::seat::Seat;
+use super::{drafter::Pen, seat::Seat};
+use crate::ports::ModelCall;
 
 /// Steps of one machine at one moment of the virtual clock. A burst of lines costs a handful; a machine that needs more asks for
 /// itself for ever.
@@ -16,6 +17,7 @@ const MAX_STEPS_AT_ONCE: u32 = 10_000;
 /// A room machine and the world around it.
 pub(super) struct Drive {
     room: Room,
+    pen: Pen,
     persona: Member,
     draft_ms: Millis,
     now: Millis,
@@ -31,6 +33,7 @@ struct Drafting {
     due: Millis,
     id: EffectId,
     settles: Vec<ObligationId>,
+    call: Option<Box<ModelCall>>,
 }
 
 /// What a machine did.
@@ -58,7 +61,7 @@ pub(super) struct Stuck(pub Millis);
 /// Hears the lines of one room in order.
 pub(super) trait Listener: Sized {
     /// Sits down in a room.
-    fn new(persona: Member, seat: &Seat) -> Self;
+    fn new(room: &str, persona: Member, seat: &Seat) -> Self;
     /// A line is heard; its place in the stream is left to the listener.
     fn line(&mut self, item: Item) -> Result<(), Stuck>;
     /// No line follows.
@@ -66,9 +69,10 @@ pub(super) trait Listener: Sized {
 }
 
 impl Listener for Drive {
-    fn new(persona: Member, seat: &Seat) -> Self {
+    fn new(room: &str, persona: Member, seat: &Seat) -> Self {
         Self {
             room: Room::new(seat.policy(&persona)),
+            pen: Pen::new(seat.drafts.as_ref(), room, &persona),
             persona,
             draft_ms: seat.draft_ms,
             now: 0,
@@ -88,6 +92,7 @@ impl Listener for Drive {
         self.seq += 1;
         item.seq = self.seq;
         self.move_to(item.at);
+        self.pen.heard(&item);
         self.step(Input::Item(item))
     }
 
@@ -123,7 +128,7 @@ impl Drive {
         let Some(to) = self.wake() else { return Ok(()) };
         self.move_to(to);
         match self.drafting.take_if(|d| d.due <= to) {
-            Some(d) => self.step(Input::Act(Act { draft: d.id, settles: d.settles, act: DraftAct::Reply { text: String::new() } })),
+            Some(d) => self.step(self.pen.finish(d.call, d.id, d.settles, to)),
             None => self.step(Input::Tick),
         }
     }
@@ -151,7 +156,9 @@ impl Drive {
         match kind {
             EffectKind::Draft(draft) => self.draft(id, &draft),
             EffectKind::CancelDraft { draft } => {
-                self.drafting.take_if(|d| d.id == draft);
+                if self.drafting.take_if(|d| d.id == draft).is_some() {
+                    self.pen.drop_draft();
+                }
             }
             EffectKind::Submit(row) => self.post(row, inputs),
             EffectKind::Gate(call) => {
@@ -167,7 +174,7 @@ impl Drive {
     fn draft(&mut self, id: EffectId, draft: &Draft) {
         self.log.drafts.push(draft.owed.iter().flat_map(|o| &o.lines).map(|l| l.platform_id.clone()).collect());
         let settles = draft.owed.iter().map(|o| o.id).collect();
-        self.drafting = Some(Drafting { due: self.now + self.draft_ms, id, settles });
+        self.drafting = Some(Drafting { due: self.now + self.draft_ms, id, settles, call: self.pen.begin(draft) });
     }
 
     fn post(&mut self, row: Row, inputs: &mut Vec<Input>) {
@@ -201,6 +208,7 @@ impl Drive {
             links,
             kind,
         };
+        self.pen.heard(&item);
         // Put down in reverse: settled first, then the echo.
         inputs.push(Input::Echo(Echo { row: row.dedupe.clone(), item }));
         inputs.push(Input::Outbox(OutboxResult { row: row.dedupe, outcome: Outcome::Settled { platform_id } }));

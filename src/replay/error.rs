@@ -32,6 +32,12 @@ pub enum ReplayError {
     /// The Room document of `--policy` does not fit.
     #[error("--policy cannot be used:\n{0}")]
     Policy(Problems),
+    /// A sweep would ask the model again for each value.
+    #[error("--sweep with --drafter model would pay for every value; sweep with the stub, whose figures are about when, not what")]
+    SweepOfModel,
+    /// A model was asked for where none can be had.
+    #[error("--drafter model: {0}")]
+    Model(String),
     /// A value of `--sweep` is none that the policy takes.
     #[error("--sweep: {0}")]
     Sweep(String),

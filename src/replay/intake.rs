@@ -253,7 +253,7 @@ impl<L: Listener> Intake<'_, L> {
                     names,
                     facts: Facts::new(&persona.id),
                     persona,
-                    listener: L::new(member, self.seat),
+                    listener: L::new(name, member, self.seat),
                     last_ts: 0,
                 });
                 self.taken.rooms.len() - 1

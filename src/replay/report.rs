@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Args,
+    drafter::Summary,
     drive::Drive,
     facts::Facts,
     import::Resolution,
@@ -39,6 +40,8 @@ pub struct Report {
     pub bad_examples: Vec<String>,
     /// Figures by policy, in the order of the table.
     pub policies: Vec<(&'static str, Map<String, Value>)>,
+    /// What the model wrote, where one did.
+    pub(super) drafts: Option<Summary>,
     /// What another value of a timing does.
     pub(super) swept: Option<Swept>,
     known: Known,
@@ -124,6 +127,7 @@ impl Report {
             bad_examples: taken.bad_examples.clone(),
             policies: POLICIES.into_iter().zip(&counts).map(|(name, all)| (name, figures(all, known, args.seed))).collect(),
             swept: None,
+            drafts: None,
             known,
             resolution: taken.resolution,
             rooms_left_out: taken.rooms_left_out,
@@ -158,8 +162,9 @@ impl Report {
             "judged": self.judged,
             "policies": policies,
         });
-        if let (Some(swept), Some(json)) = (&self.swept, json.as_object_mut()) {
-            json.insert("sweep".into(), swept.json());
+        let more = [("drafter", self.drafts.as_ref().map(Summary::json)), ("sweep", self.swept.as_ref().map(Swept::json))];
+        if let Some(json) = json.as_object_mut() {
+            json.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         }
         json
     }
@@ -201,7 +206,8 @@ impl Report {
                 self.bad_rows, self.late_rows, self.rooms_left_out
             );
         }
-        for note in self.notes() {
+        let drafts = self.drafts.iter().flat_map(Summary::lines);
+        for note in self.notes().into_iter().map(str::to_owned).chain(drafts) {
             let _ = writeln!(out, "{note}");
         }
         let _ = write!(out, "\n{:<34}", "");

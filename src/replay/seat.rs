@@ -1,8 +1,10 @@
 //! What a machine is given when it sits down in a room of an archive: the policy and the time that a draft takes.
 
+use std::rc::Rc;
+
 use parlor_core::{Member, Millis, Policy};
 
-use super::{Args, ReplayError};
+use super::{Args, ReplayError, drafter::Drafts};
 use crate::api::Studio;
 
 /// See the module.
@@ -12,16 +14,18 @@ pub(super) struct Seat {
     policy: Policy,
     /// How long a draft takes on the virtual clock.
     pub draft_ms: Millis,
+    /// The model that writes; without one drafts are empty.
+    pub drafts: Option<Rc<Drafts>>,
 }
 
 impl Seat {
     /// The seat that was asked for. A mute and a stop of the document are left out: they belong to a day, not to an archive.
-    pub(super) fn of(args: &Args) -> Result<Self, ReplayError> {
+    pub(super) fn of(args: &Args, drafts: Option<Rc<Drafts>>) -> Result<Self, ReplayError> {
         let policy = match &args.policy {
             None => Policy::new(Vec::new()),
             Some(file) => Policy { stopped: false, muted: false, ..Studio::room_of(file).map_err(ReplayError::Policy)?.policy(1, 0) },
         };
-        Ok(Self { policy, draft_ms: args.draft_ms })
+        Ok(Self { policy, draft_ms: args.draft_ms, drafts })
     }
 
     /// The policy of a room where this persona sits.

@@ -19,7 +19,7 @@ pub struct Tape {
 }
 
 impl Listener for Tape {
-    fn new(persona: Member, seat: &Seat) -> Self {
+    fn new(_: &str, persona: Member, seat: &Seat) -> Self {
         Self { persona, seat: seat.clone(), items: Vec::new() }
     }
 
@@ -36,13 +36,13 @@ impl Listener for Tape {
 impl Tape {
     /// The lines of every room of some archives.
     pub fn read(args: &Args) -> Result<Vec<Self>, ReplayError> {
-        Ok(intake::read::<Self>(args, &Seat::of(args)?)?.rooms.into_iter().map(|r| r.listener).collect())
+        Ok(intake::read::<Self>(args, &Seat::of(args, None)?)?.rooms.into_iter().map(|r| r.listener).collect())
     }
 
     /// Plays it to a new machine in closed loop, and gives the machine as it stands when nothing is due any more.
     pub fn play(self) -> Result<Room, ReplayError> {
         let stuck = |Stuck(at)| ReplayError::Stuck { room: "tape".into(), at };
-        let mut drive = Drive::new(self.persona, &self.seat);
+        let mut drive = Drive::new("tape", self.persona, &self.seat);
         for item in self.items {
             drive.line(item).map_err(stuck)?;
         }

@@ -26,6 +26,7 @@ mod ledger_outbox;
 mod ledger_server;
 mod ledger_steps;
 mod replay;
+mod replay_drafter;
 mod replay_import;
 mod replay_policy;
 mod room_bursts;

@@ -238,7 +238,7 @@ fn said<'a>(stamp: Stamp, nick: &'a str, text: &'a str) -> Line<'a> {
 /// Words after a nickname by which some programs tell of joins in the form of an action.
 const NO_ACTION: &[&str] = &["has joined", "has left", "has quit", "is now known as", "sets mode", "gives channel operator", "has kicked"];
 
-fn action<'a>(stamp: Stamp, what: &'a str) -> Line<'a> {
+fn action(stamp: Stamp, what: &str) -> Line<'_> {
     let what = what.trim_start();
     let (nick, text) = what.split_once(' ').unwrap_or((what, ""));
     let host = text.starts_with('(') && text.split_once(')').is_some_and(|(inside, _)| inside.contains('@'));
