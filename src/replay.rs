@@ -13,11 +13,13 @@ use std::{
 
 mod archive;
 mod args;
+mod diary;
 mod drafter;
 mod drive;
 mod error;
 mod facts;
 pub mod generate;
+mod html;
 mod import;
 mod intake;
 mod interval;
@@ -71,14 +73,19 @@ pub fn replay_with(args: &Args, drafter: Option<Rc<dyn Drafter>>) -> Result<Repo
     let sends = args.sends.as_deref().map(|path| open_sends(path, &args.archives)).transpose()?;
     let drafts = drafter.map(|drafter| Rc::new(Drafts::new(drafter, args.max_drafts)));
     let seat = Seat::of(args, drafts.clone())?;
+    let folder = args.report.as_deref().map(html::Folder::open).transpose()?;
     let taken = intake::read(args, &seat)?;
     let mut report = Report::of(args, &taken);
     if let (Some(file), Some(path)) = (sends, &args.sends) {
         report::write_sends(file, &taken).map_err(|source| ReplayError::Sends { path: path.clone(), source })?;
     }
+    let rooms = folder.as_ref().map(|folder| folder.rooms(&taken, &report, args.draft_ms)).transpose()?;
     drop(taken);
     report.drafts = drafts.map(|drafts| drafts.summary());
     report.swept = args.sweep.as_ref().map(|sweep| sweep.run(args, &seat)).transpose()?;
+    if let (Some(folder), Some(rooms)) = (folder, rooms) {
+        folder.index(args, &report, &rooms)?;
+    }
     Ok(report)
 }
 

@@ -66,6 +66,12 @@ pub struct Args {
     /// Write a JSON line for each post of the machine to this file
     #[arg(long, value_name = "FILE")]
     pub sends: Option<PathBuf>,
+    /// Write a report for a browser into this folder
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// Show the texts of lines in the report: only for an archive that its readers may read
+    #[arg(long, requires = "report")]
+    pub report_text: bool,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
@@ -89,6 +95,8 @@ impl Args {
             strict: false,
             seed: 1,
             sends: None,
+            report: None,
+            report_text: false,
             json: false,
         }
     }

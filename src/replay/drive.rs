@@ -7,7 +7,7 @@ use parlor_core::{
     ObligationKind, OutboxResult, Outcome, Room, Row, RowKind, Verdict,
 };
 
-use super::{drafter::Pen, seat::Seat};
+use super::{diary::Diary, drafter::Pen, seat::Seat};
 use crate::ports::ModelCall;
 
 /// Steps of one machine at one moment of the virtual clock. A burst of lines costs a handful; a machine that needs more asks for
@@ -18,6 +18,7 @@ const MAX_STEPS_AT_ONCE: u32 = 10_000;
 pub(super) struct Drive {
     room: Room,
     pen: Pen,
+    diary: Option<Box<Diary>>,
     persona: Member,
     draft_ms: Millis,
     now: Millis,
@@ -72,6 +73,7 @@ impl Listener for Drive {
     fn new(room: &str, persona: Member, seat: &Seat) -> Self {
         Self {
             room: Room::new(seat.policy(&persona)),
+            diary: seat.diary(),
             pen: Pen::new(seat.drafts.as_ref(), room, &persona),
             persona,
             draft_ms: seat.draft_ms,
@@ -92,7 +94,7 @@ impl Listener for Drive {
         self.seq += 1;
         item.seq = self.seq;
         self.move_to(item.at);
-        self.pen.heard(&item);
+        self.note(&item);
         self.step(Input::Item(item))
     }
 
@@ -109,6 +111,18 @@ impl Drive {
     /// The machine as it stands.
     pub(super) fn into_room(self) -> Room {
         self.room
+    }
+
+    pub(super) fn diary(&self) -> Option<&Diary> {
+        self.diary.as_deref()
+    }
+
+    /// Something is in the room.
+    fn note(&mut self, item: &Item) {
+        self.pen.heard(item);
+        if let Some(diary) = &mut self.diary {
+            diary.heard(item);
+        }
     }
 
     fn wake(&self) -> Option<Millis> {
@@ -167,7 +181,12 @@ impl Drive {
                 inputs.push(Input::Verdict(Verdict { gate: id, me: 0.0, room: 0.0 }));
             }
             // A row is posted in the step that submits it, so there is none to take back.
-            EffectKind::Withdraw { .. } | EffectKind::Typing { .. } | EffectKind::Record(_) => {}
+            EffectKind::Withdraw { .. } | EffectKind::Typing { .. } => {}
+            EffectKind::Record(decision) => {
+                if let Some(diary) = &mut self.diary {
+                    diary.decided(self.now, decision);
+                }
+            }
         }
     }
 
@@ -178,6 +197,9 @@ impl Drive {
     }
 
     fn post(&mut self, row: Row, inputs: &mut Vec<Input>) {
+        if let Some(diary) = &mut self.diary {
+            diary.acted(self.now, &row);
+        }
         let target = row.address.as_ref().map(|a| a.platform_id.clone());
         let (platform_id, kind, text, links) = match row.kind {
             RowKind::Post { text } => {
@@ -208,7 +230,7 @@ impl Drive {
             links,
             kind,
         };
-        self.pen.heard(&item);
+        self.note(&item);
         // Put down in reverse: settled first, then the echo.
         inputs.push(Input::Echo(Echo { row: row.dedupe.clone(), item }));
         inputs.push(Input::Outbox(OutboxResult { row: row.dedupe, outcome: Outcome::Settled { platform_id } }));

@@ -85,6 +85,17 @@ pub enum ReplayError {
         /// Why.
         source: io::Error,
     },
+    /// The folder of the report is somebody else's.
+    #[error("--report {0} is a folder with other files in it; give it a new folder, or that of an earlier report")]
+    ReportTaken(PathBuf),
+    /// The report cannot be written.
+    #[error("cannot write the report to {path}: {source}; give --report a folder that can be made and has room")]
+    Report {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The report cannot be printed.
     #[error("cannot print the report: {0}")]
     Print(#[from] io::Error),

@@ -40,6 +40,10 @@ pub struct Report {
     pub bad_examples: Vec<String>,
     /// Figures by policy, in the order of the table.
     pub policies: Vec<(&'static str, Map<String, Value>)>,
+    /// What is counted of the machine in each room.
+    pub(super) by_room: Vec<Counts>,
+    /// Waits by policy.
+    pub(super) waits: Vec<Waits>,
     /// What the model wrote, where one did.
     pub(super) drafts: Option<Summary>,
     /// What another value of a timing does.
@@ -49,6 +53,22 @@ pub struct Report {
     rooms_left_out: u64,
     late_rows: u64,
     judged: Judged,
+}
+
+/// From the end of a turn to the first post, ms, sorted.
+#[derive(Clone, Debug)]
+pub(super) struct Waits {
+    pub direct: Vec<i64>,
+    pub room: Vec<i64>,
+}
+
+impl Waits {
+    fn of(rooms: &[Counts]) -> Self {
+        let mut all = sum(rooms);
+        all.direct_ms.sort_unstable();
+        all.room_ms.sort_unstable();
+        Self { direct: all.direct_ms, room: all.room_ms }
+    }
 }
 
 /// What the archive says of what replies to what.
@@ -79,12 +99,12 @@ const NOT_BY_LINKS: [&str; 11] = [
 
 /// How much there was to judge.
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Judged {
-    turns: u64,
-    replied_turns: u64,
-    direct_questions: u64,
-    room_questions: u64,
-    orphans: u64,
+pub(super) struct Judged {
+    pub turns: u64,
+    pub replied_turns: u64,
+    pub direct_questions: u64,
+    pub room_questions: u64,
+    pub orphans: u64,
 }
 
 /// The order of policies in a report.
@@ -117,6 +137,7 @@ impl Report {
                 all.push(Counts::of(facts, truth, &played, known == Known::Lines));
             }
         }
+        let waits = counts.iter().map(|all| Waits::of(all)).collect();
         let judged = counts.first().map_or_else(Counts::default, |all| sum(all));
         let lines = taken.rooms.iter().map(|r| r.facts.len()).sum();
         Self {
@@ -126,6 +147,8 @@ impl Report {
             bad_rows: taken.bad_rows,
             bad_examples: taken.bad_examples.clone(),
             policies: POLICIES.into_iter().zip(&counts).map(|(name, all)| (name, figures(all, known, args.seed))).collect(),
+            waits,
+            by_room: std::mem::take(&mut counts[0]),
             swept: None,
             drafts: None,
             known,
@@ -167,6 +190,11 @@ impl Report {
             json.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         }
         json
+    }
+
+    /// How much there was to judge.
+    pub(super) fn judged(&self) -> Judged {
+        self.judged
     }
 
     /// The figures of the machine.

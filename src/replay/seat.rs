@@ -4,7 +4,11 @@ use std::rc::Rc;
 
 use parlor_core::{Member, Millis, Policy};
 
-use super::{Args, ReplayError, drafter::Drafts};
+use super::{
+    Args, ReplayError,
+    diary::{Diary, Keep},
+    drafter::Drafts,
+};
 use crate::api::Studio;
 
 /// See the module.
@@ -16,6 +20,8 @@ pub(super) struct Seat {
     pub draft_ms: Millis,
     /// The model that writes; without one drafts are empty.
     pub drafts: Option<Rc<Drafts>>,
+    /// What a report wants to know.
+    keep: Option<Rc<Keep>>,
 }
 
 impl Seat {
@@ -25,7 +31,7 @@ impl Seat {
             None => Policy::new(Vec::new()),
             Some(file) => Policy { stopped: false, muted: false, ..Studio::room_of(file).map_err(ReplayError::Policy)?.policy(1, 0) },
         };
-        Ok(Self { policy, draft_ms: args.draft_ms, drafts })
+        Ok(Self { policy, draft_ms: args.draft_ms, drafts, keep: args.report.as_ref().map(|_| Rc::new(Keep::new(args.report_text))) })
     }
 
     /// The policy of a room where this persona sits.
@@ -33,9 +39,14 @@ impl Seat {
         Policy { members: vec![persona.clone()], ..self.policy.clone() }
     }
 
-    /// The same seat with another value of one of the policy's timings.
+    /// A diary for one more room, where a report wants it.
+    pub(super) fn diary(&self) -> Option<Box<Diary>> {
+        self.keep.as_ref()?.diary()
+    }
+
+    /// The same seat under another policy, for its figures alone.
     pub(super) fn with_policy(&self, policy: Policy) -> Self {
-        Self { policy, ..self.clone() }
+        Self { policy, keep: None, ..self.clone() }
     }
 
     pub(super) fn plain_policy(&self) -> &Policy {

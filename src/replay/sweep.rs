@@ -94,6 +94,11 @@ impl Swept {
         json!({"name": self.name, "default": self.default, "values": rows})
     }
 
+    /// The name, the value without a sweep, and the figures of each value.
+    pub(super) fn parts(&self) -> (&str, &Value, &[(Number, Map<String, Value>)]) {
+        (&self.name, &self.default, &self.rows)
+    }
+
     pub(super) fn table(&self) -> String {
         // Writing to a string cannot fail.
         let mut out = format!("\n{} (without a sweep {})\n", self.name, self.default);

@@ -27,6 +27,7 @@ mod ledger_server;
 mod ledger_steps;
 mod replay;
 mod replay_drafter;
+mod replay_html;
 mod replay_import;
 mod replay_policy;
 mod room_bursts;
