@@ -1,6 +1,7 @@
 //! Whole archives through the room machine on a virtual clock, beside simpler policies, scored by what people really did.
 //!
-//! Nothing here connects to a platform or asks a model, and no text of an archive leaves it: a report holds numbers, a file of
+//! Nothing here connects to a platform; a model is asked only through the drafter that the caller brings. No text of an archive
+//! leaves it unless its reader asked for that: a report holds numbers, names and ids, a file of
 //! sends holds ids. docs/replay.md is the guide.
 
 use std::{

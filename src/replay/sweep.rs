@@ -26,9 +26,11 @@ pub struct Sweep {
 /// What came out for each value.
 #[derive(Clone, Debug)]
 pub(super) struct Swept {
-    name: String,
-    default: Value,
-    rows: Vec<(Number, Map<String, Value>)>,
+    pub name: String,
+    /// The value without a sweep.
+    pub default: Value,
+    /// Each value with the figures of `parlor`.
+    pub rows: Vec<(Number, Map<String, Value>)>,
 }
 
 /// Reads `NAME=a,b,c`. The name may be given without its `_ms`.
@@ -92,11 +94,6 @@ impl Swept {
     pub(super) fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(|(value, figures)| json!({"value": value, "parlor": figures})).collect();
         json!({"name": self.name, "default": self.default, "values": rows})
-    }
-
-    /// The name, the value without a sweep, and the figures of each value.
-    pub(super) fn parts(&self) -> (&str, &Value, &[(Number, Map<String, Value>)]) {
-        (&self.name, &self.default, &self.rows)
     }
 
     pub(super) fn table(&self) -> String {

@@ -92,7 +92,7 @@ fn the_pages_are_whole_need_nothing_else_and_hold_the_figures() {
     }
     // Each figure of each policy, in the order of the table.
     let index = &pages[0].1;
-    let body = index.split("<table class=\"metrics\">").nth(1).unwrap().split("</table>").next().unwrap();
+    let body = index.split("<table class=\"metrics policies\">").nth(1).unwrap().split("</table>").next().unwrap();
     let json = report.json();
     for (title, name) in [
         ("duplicate, %", "duplicate_rate"),
@@ -208,6 +208,19 @@ async fn a_browser_shows_it_without_a_complaint() {
         browser.picture(&format!("replay-{}-narrow", name.trim_end_matches(".html"))).await;
         let fits = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth";
         assert_eq!(browser.js(fits).await, Value::Bool(true), "{name}");
+    }
+    // On paper all of it is as wide as the sheet, and nothing scrolls.
+    browser
+        .inspect("Emulation.setDeviceMetricsOverride", json!({"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": false}))
+        .await;
+    browser.inspect("Emulation.setEmulatedMedia", json!({"media": "print"})).await;
+    for name in ["index.html", "room-001.html"] {
+        browser.tab.goto(&page(name)).await.unwrap();
+        browser.picture(&format!("replay-{}-print", name.trim_end_matches(".html"))).await;
+        let cut = "return [...document.querySelectorAll('.wide')].filter((w) => w.scrollWidth > w.clientWidth + 1 || w.getBoundingClientRect().right > 718).length";
+        assert_eq!(browser.js(cut).await, Value::from(0), "{name}");
+        let pdf = browser.inspect("Page.printToPDF", json!({"printBackground": false})).await;
+        assert!(pdf["data"].as_str().unwrap().len() > 20_000, "{name}");
     }
     assert_eq!(browser.log().await, Vec::<String>::new());
     browser.close().await;

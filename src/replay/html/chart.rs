@@ -57,7 +57,7 @@ pub(super) fn histogram(title: &str, waits: &[i64]) -> Markup {
 fn short(end_s: i64) -> String {
     match end_s {
         ..60 => end_s.to_string(),
-        90 => "1.5m".to_owned(),
+        90 => String::new(),
         _ => format!("{}m", end_s / 60),
     }
 }

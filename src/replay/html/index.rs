@@ -53,7 +53,7 @@ pub(super) fn page(args: &Args, report: &Report, rooms: &[RoomEntry]) -> Markup 
             (settings(args))
             @for note in report.notes() { p.note { (note) } }
             @if report.bad_rows > 0 { p.note { (report.bad_rows) " rows of the archive could not be used; the command that wrote this told the first of them." } }
-            p.lead { @if args.report_text { "These pages hold texts of the archive." } @else { "No text of the archive is in these pages." } }
+            p.lead { @if args.report_text { "These pages hold names and texts of the archive." } @else { "These pages hold names and ids of the archive, and none of its texts." } }
         }
         main {
             (policies(report))
@@ -95,7 +95,7 @@ fn policies(report: &Report) -> Markup {
             h2 { "The policies side by side" }
             p.soft { "Rates in percent, below them the 95 % interval over rooms. A stroke shows the interval, a dot the rate, on a line from 0 to 100 %." }
             div.wide tabindex="0" role="region" aria-label="Policies side by side" {
-                table.metrics {
+                table.metrics.policies {
                     thead { tr { th scope="col" { "" } @for (name, _) in &report.policies { th scope="col" class=(column(name)) { (name.replace('_', " ")) } } } }
                     @for (title, names) in PARTS {
                         tbody {
@@ -147,13 +147,13 @@ fn written(drafts: &Summary) -> Markup {
 }
 
 fn sweep(swept: &Swept) -> Markup {
-    let (name, default, rows) = swept.parts();
+    let Swept { name, default, rows } = swept;
     html! {
         section {
             h2 { "What " code { (name) } " does" }
             p.soft { "The figures of parlor for each value; without a sweep it is " (default) "." }
             div.wide tabindex="0" role="region" aria-label="Sweep" {
-                table.metrics {
+                table.metrics.sweep {
                     thead { tr { th scope="col" { (name) } @for row in compared() { th scope="col" { (row.short) } } } }
                     tbody { @for (value, figures) in rows {
                         tr class=(if Value::Number(value.clone()) == *default { "ours" } else { "other" }) {

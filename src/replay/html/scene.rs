@@ -9,7 +9,7 @@ use crate::replay::diary::Diary;
 /// Silence that ends a scene: longer than the longest wait of a question to the room, so that none is cut by its own wait.
 const GAP_MS: Millis = 240_000;
 /// The longest scene: beyond it a draft of some seconds could not be seen any more.
-const LONGEST_MS: Millis = 900_000;
+const LONGEST_MS: Millis = 600_000;
 /// A picture shows at least this much, so that a scene of one line is not stretched.
 const SHORTEST_MS: Millis = 120_000;
 
