@@ -7,8 +7,8 @@ use parlor_core::{Author, AuthorKind, Decision, Item, ItemKind, Millis, Obligati
 
 /// Decisions of a room that are shown: some ten screens of a page, and a few hundred kilobytes of memory.
 pub(super) const MAX_DECISIONS: usize = 500;
-/// Lines of a room that are kept: a page's decisions are about far fewer.
-const MAX_LINES: usize = 20_000;
+/// Lines of a room that are kept: a page's decisions are mostly about fewer than a thousand.
+const MAX_LINES: usize = 5_000;
 /// Rooms that have a page: with the bound on decisions a report stays below some tens of megabytes.
 pub(super) const MAX_ROOMS: usize = 200;
 /// Characters of a text that are shown.

@@ -94,25 +94,32 @@ fn the_pages_are_whole_need_nothing_else_and_hold_the_figures() {
     let index = &pages[0].1;
     let body = index.split("<table class=\"metrics policies\">").nth(1).unwrap().split("</table>").next().unwrap();
     let json = report.json();
-    for (title, name) in [
-        ("duplicate, %", "duplicate_rate"),
-        ("missed orphan, %", "missed_orphan_rate"),
-        ("macro F1, %", "macro_f1"),
-        ("posts per 100 lines", "sends"),
+    let (percent, seconds, plain) = (100.0, 0.001, 1.0);
+    for (title, name, unit) in [
+        ("duplicate, %", "duplicate_rate", percent),
+        ("already answered, %", "already_answered_rate", percent),
+        ("pre-empt, %", "preempt_rate", percent),
+        ("missed direct, %", "missed_direct_rate", percent),
+        ("missed orphan, %", "missed_orphan_rate", percent),
+        ("cut-off, %", "cut_off_rate", percent),
+        ("butt-in, %", "butt_in_rate", percent),
+        ("balanced accuracy, %", "balanced_accuracy", percent),
+        ("macro F1, %", "macro_f1", percent),
+        ("latency p50, s", "latency_p50_ms", seconds),
+        ("latency p95, s", "latency_p95_ms", seconds),
+        ("posts per 100 lines", "sends", plain),
+        ("drafts per 100 lines", "drafts", plain),
     ] {
         let row = body.split(&format!("{title}<small>")).nth(1).unwrap().split("</tr>").next().unwrap();
         let shown: Vec<&str> = row.split("<span class=\"number\">").skip(1).map(|c| c.split('<').next().unwrap()).collect();
-        let policies = ["parlor", "request_queue", "mention_only", "random", "silent", "ceiling"];
-        let want: Vec<String> = policies
-            .iter()
-            .map(|p| {
-                json["policies"][p][name]
-                    .as_f64()
-                    .map_or("-".into(), |v| format!("{:.1}", if title.ends_with('%') { 100.0 * v } else { v }))
-            })
-            .collect();
+        let figure = |p: &str| json["policies"][p][name].as_f64().map_or("-".into(), |v| format!("{:.1}", v * unit));
+        let want = ["parlor", "request_queue", "mention_only", "random", "silent", "ceiling"].map(figure);
         assert_eq!(shown, want, "{title}");
     }
+    // The histograms are over the answers that the rates count.
+    let missed = json["policies"]["parlor"]["missed_direct_rate"].as_f64().unwrap();
+    let direct = json["judged"]["direct_questions"].as_f64().unwrap();
+    assert!(index.contains(&format!("<b>parlor</b><span class=\"soft\"> {:.0} answered", direct * (1.0 - missed))), "{direct} {missed}");
     let low = format!(
         "{:.1}-{:.1}",
         100.0 * json["policies"]["parlor"]["duplicate_rate_low"].as_f64().unwrap(),

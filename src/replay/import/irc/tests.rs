@@ -125,3 +125,19 @@ fn rooms_are_named_by_their_file_or_folder() {
     assert!(!rows("2026-12-01.log", "10:00 <a> 1\n")[0].1.is_empty());
     assert_eq!(rows("#kiln.log", "10:00 <a> 1\n\n10:00 <a> 2\n")[1].2, "#kiln:3");
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_a_line_or_none(time in "(\\[?[0-9T: .+Z-]{0,24}\\]?[ \t])?", text in "\\PC{0,60}", tail in "[<>*@\t -]{0,4}.{0,20}") {
+        let _ = line_of(&format!("{time}{tail}{text}"));
+        let _ = line_of(&format!("{text}{time}"));
+        let _ = date_in_words(&text);
+        let _ = day_of_name(&text);
+    }
+
+    #[test]
+    fn any_log_is_read_to_its_end(lines in proptest::collection::vec("((Dec|Jan) [0-9]{1,2} |[0-9]{4}-[0-9]{2}-[0-9]{2} )?[0-9]{2}:[0-9]{2}(:[0-9]{2})? (<a> |\\* b |-!- ).{0,9}", 0..40)) {
+        let read = rows("#kiln.log", &lines.join("\n"));
+        proptest::prop_assert!(read.iter().all(|(ts, ..)| (0..=253_402_300_799_999).contains(ts)));
+    }
+}
