@@ -45,7 +45,7 @@ fn text<'a>(texts: &'a str, ends: &[usize], number: u32) -> &'a str {
     ends.get(at).and_then(|to| texts.get(from..*to)).unwrap_or_default()
 }
 
-/// One row. Its replies and mentions end at these places of the room's lists and begin where those of the row before end.
+/// One row. Its replies and mentions are parts of the room's lists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fact {
     pub ts: i64,
@@ -56,9 +56,12 @@ pub(super) struct Fact {
     /// Whether people noted what it replies to.
     pub annotated: bool,
     pub asks: Asks,
-    replies_end: u32,
-    mentions_end: u32,
+    replies: Part,
+    mentions: Part,
 }
+
+/// From a place of a list to another.
+type Part = (u32, u32);
 
 /// The rows of a room.
 pub(super) struct Facts {
@@ -83,41 +86,46 @@ impl Facts {
         Self { me, authors, ids: Numbers::default(), rows: Vec::new(), row_of: Vec::new(), replies: Vec::new(), mentions: Vec::new() }
     }
 
-    /// Takes up a row at a time that does not go back. What it replies to and names follows in [`Facts::annotate`].
+    /// Takes up a row at a time that does not go back. What it asks, and whom it names where it does not list them, may follow.
     pub(super) fn add(&mut self, row: &Row<'_>, ts: i64) -> Result<(), Duplicate> {
         let id = self.id_number(&row.id);
         let Some(slot) = self.row_of.get_mut(id as usize).filter(|s| s.is_none()) else { return Err(Duplicate) };
         *slot = Some(self.rows.len() as u32);
         let author = self.authors.number(&row.author_id);
-        self.rows.push(Fact {
-            ts,
-            author,
-            id,
-            bot: row.bot,
-            deleted: row.deleted,
-            annotated: false,
-            asks: Asks::default(),
-            replies_end: self.replies.len() as u32,
-            mentions_end: self.mentions.len() as u32,
-        });
-        Ok(())
-    }
-
-    /// Adds the truth about the next row that has none yet: rows are annotated in the order in which they were added.
-    pub(super) fn annotate(&mut self, at: usize, row: &Row<'_>, mentions: &[(&str, Place)], asks: Asks) {
+        let from = self.replies.len() as u32;
         for reply in row.reply_to.iter().flatten() {
             let id = self.id_number(&reply.0);
             self.replies.push(id);
         }
+        let replies = (from, self.replies.len() as u32);
+        let mentions = self.add_mentions(row.mentions.iter().flatten().map(|m| (m.author_id.0.as_ref(), m.pos)));
+        let annotated = row.reply_to.is_some() && !row.deleted;
+        let asks = Asks::default();
+        self.rows.push(Fact { ts, author, id, bot: row.bot, deleted: row.deleted, annotated, asks, replies, mentions });
+        Ok(())
+    }
+
+    fn add_mentions<'n>(&mut self, mentions: impl Iterator<Item = (&'n str, Place)>) -> Part {
+        let from = self.mentions.len() as u32;
         for (name, pos) in mentions {
             let author = self.authors.number(name);
-            self.mentions.push((author, *pos));
+            self.mentions.push((author, pos));
         }
-        let (replies_end, mentions_end) = (self.replies.len() as u32, self.mentions.len() as u32);
+        (from, self.mentions.len() as u32)
+    }
+
+    /// What a row asks.
+    pub(super) fn note_asks(&mut self, at: usize, asks: Asks) {
         if let Some(fact) = self.rows.get_mut(at) {
-            fact.annotated = row.reply_to.is_some() && !row.deleted;
             fact.asks = asks;
-            (fact.replies_end, fact.mentions_end) = (replies_end, mentions_end);
+        }
+    }
+
+    /// Whom a row names that does not list them.
+    pub(super) fn note_mentions<'n>(&mut self, at: usize, mentions: impl Iterator<Item = (&'n str, Place)>) {
+        let part = self.add_mentions(mentions);
+        if let Some(fact) = self.rows.get_mut(at) {
+            fact.mentions = part;
         }
     }
 
@@ -156,17 +164,13 @@ impl Facts {
 
     /// The rows that a row replies to, as far as they are in the room.
     pub(super) fn replies(&self, at: usize) -> impl Iterator<Item = u32> {
-        let ids = slice(&self.replies, self.before(at).map_or(0, |f| f.replies_end), self.rows.get(at).map_or(0, |f| f.replies_end));
+        let ids = part(&self.replies, self.rows.get(at).map(|f| f.replies));
         ids.iter().filter_map(|id| self.row_of.get(*id as usize).copied().flatten())
     }
 
     /// Whom a row names.
     pub(super) fn mentions(&self, at: usize) -> &[(u32, Place)] {
-        slice(&self.mentions, self.before(at).map_or(0, |f| f.mentions_end), self.rows.get(at).map_or(0, |f| f.mentions_end))
-    }
-
-    fn before(&self, at: usize) -> Option<&Fact> {
-        self.rows.get(at.checked_sub(1)?)
+        part(&self.mentions, self.rows.get(at).map(|f| f.mentions))
     }
 
     /// The lines of people that the machine sees, by their row.
@@ -175,6 +179,6 @@ impl Facts {
     }
 }
 
-fn slice<T>(of: &[T], from: u32, to: u32) -> &[T] {
-    of.get(from as usize..to as usize).unwrap_or_default()
+fn part<T>(of: &[T], part: Option<Part>) -> &[T] {
+    part.and_then(|(from, to)| of.get(from as usize..to as usize)).unwrap_or_default()
 }

@@ -126,8 +126,14 @@ struct Intake<'a, L> {
     taken: Taken<L>,
 }
 
-/// A row that was taken up: room, place in the room, and what the scorer reads from it.
-type Kept<'a> = (usize, usize, Row<'a>);
+/// What the scorer is to read of a row that was taken up.
+struct Kept<'a> {
+    room: usize,
+    at: usize,
+    content: Cow<'a, str>,
+    /// Id and name of who spoke, where whom they name is still to be found.
+    unnamed: Option<(Cow<'a, str>, Cow<'a, str>)>,
+}
 
 impl<L: Listener> Intake<'_, L> {
     /// One pass for nothing but the id of who bears the chosen name.
@@ -165,8 +171,8 @@ impl<L: Listener> Intake<'_, L> {
                 Batch::Lines(bytes) => self.lines(path, &mut number, bytes, &mut kept)?,
             }
             self.taken.spent += started.elapsed();
-            for (room, at, row) in kept {
-                self.annotate(room, at, &row);
+            for row in kept {
+                self.note(&row);
             }
             progress(read);
         }
@@ -200,8 +206,8 @@ impl<L: Listener> Intake<'_, L> {
             return Ok(());
         }
         match row::read(line) {
-            Ok(Line::Row(row)) => match self.row(&row)? {
-                Took::Kept(room, at) => kept.push((room, at, row)),
+            Ok(Line::Row(row)) => match self.row(row)? {
+                Took::Kept(row) => kept.push(row),
                 Took::NotRun => {}
                 Took::Bad(reason) => self.bad(path, number, reason)?,
             },
@@ -214,7 +220,7 @@ impl<L: Listener> Intake<'_, L> {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>) -> Result<Took, ReplayError> {
+    fn row<'r>(&mut self, row: Row<'r>) -> Result<Took<'r>, ReplayError> {
         if self.rows == MAX_ROWS {
             return Err(ReplayError::TooManyRows(MAX_ROWS));
         }
@@ -223,16 +229,17 @@ impl<L: Listener> Intake<'_, L> {
         let Some(room) = self.taken.rooms.get_mut(number) else { return Ok(Took::NotRun) };
         let ts = row.ts.max(room.last_ts);
         let at = room.facts.len();
-        if let Err(Duplicate) = room.facts.add(row, ts) {
+        if let Err(Duplicate) = room.facts.add(&row, ts) {
             return Ok(Took::Bad("the id was used before in this room"));
         }
         self.taken.late_rows += u64::from(ts > row.ts);
         room.last_ts = ts;
         if row.author_id != room.persona.id.as_str() && !row.deleted {
-            let links = links(room, row, self.args.visible_links);
-            room.listener.line(item(row, ts, links)).map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
+            let links = links(room, &row, self.args.visible_links);
+            room.listener.line(item(&row, ts, links)).map_err(|Stuck(at)| ReplayError::Stuck { room: room.name.clone(), at })?;
         }
-        Ok(Took::Kept(number, at))
+        let unnamed = row.mentions.is_none().then_some((row.author_id, row.author_name));
+        Ok(Took::Kept(Kept { room: number, at, content: row.content, unnamed }))
     }
 
     fn room_number(&mut self, name: &str) -> Option<usize> {
@@ -277,17 +284,14 @@ impl<L: Listener> Intake<'_, L> {
         Ok(())
     }
 
-    fn annotate(&mut self, room: usize, at: usize, row: &Row<'_>) {
-        let Some(room) = self.taken.rooms.get_mut(room) else { return };
-        let asks = question::asks(&row.content);
-        if let Some(mentions) = &row.mentions {
-            let mentions: Vec<(&str, Place)> = mentions.iter().map(|m| (m.author_id.0.as_ref(), m.pos)).collect();
-            return room.facts.annotate(at, row, &mentions, asks);
+    fn note(&mut self, row: &Kept<'_>) {
+        let Some(room) = self.taken.rooms.get_mut(row.room) else { return };
+        room.facts.note_asks(row.at, question::asks(&row.content));
+        if let Some((id, name)) = &row.unnamed {
+            room.names.learn(id, name);
+            let found = room.names.find(&row.content);
+            room.facts.note_mentions(row.at, found.iter().map(|m| (m.id.as_str(), m.pos)));
         }
-        room.names.learn(&row.author_id, &row.author_name);
-        let found = room.names.find(&row.content);
-        let mentions: Vec<(&str, Place)> = found.iter().map(|m| (m.id.as_str(), m.pos)).collect();
-        room.facts.annotate(at, row, &mentions, asks);
     }
 
     fn finish(mut self) -> Result<Taken<L>, ReplayError> {
@@ -307,8 +311,8 @@ impl<L: Listener> Intake<'_, L> {
     }
 }
 
-enum Took {
-    Kept(usize, usize),
+enum Took<'a> {
+    Kept(Kept<'a>),
     NotRun,
     Bad(&'static str),
 }

@@ -18,8 +18,8 @@ fn facts(said: &[Said]) -> Facts {
             .to_string();
         let Ok(Line::Row(row)) = row::read(&line) else { panic!("no row: {line}") };
         assert!(facts.add(&row, row.ts).is_ok());
-        let mentions: Vec<_> = names.iter().map(|n| (*n, parlor_core::Place::Open)).collect();
-        facts.annotate(at, &row, &mentions, question::asks(text));
+        facts.note_mentions(at, names.iter().map(|n| (*n, parlor_core::Place::Open)));
+        facts.note_asks(at, question::asks(text));
     }
     facts
 }
