@@ -22,6 +22,8 @@ pub(super) struct Drive {
     persona: Member,
     draft_ms: Millis,
     now: Millis,
+    /// When the machine wants to be called again.
+    room_wake: Option<Millis>,
     seq: u64,
     drafting: Option<Drafting>,
     posts: u64,
@@ -78,6 +80,7 @@ impl Listener for Drive {
             persona,
             draft_ms: seat.draft_ms,
             now: 0,
+            room_wake: None,
             seq: 0,
             drafting: None,
             posts: 0,
@@ -127,8 +130,7 @@ impl Drive {
 
     fn wake(&self) -> Option<Millis> {
         let draft = self.drafting.as_ref().map(|d| d.due);
-        let room = self.room.next_wake();
-        draft.into_iter().chain(room).min().map(|w| w.max(self.now))
+        draft.into_iter().chain(self.room_wake).min().map(|w| w.max(self.now))
     }
 
     fn move_to(&mut self, to: Millis) {
@@ -148,22 +150,23 @@ impl Drive {
     }
 
     fn step(&mut self, input: Input) -> Result<(), Stuck> {
-        // Most inputs lead to no other, so the first is not put into a list.
         let mut follow = Vec::new();
-        let mut next = Some(input);
-        while let Some(input) = next {
-            self.steps_at_once += 1;
-            if self.steps_at_once > MAX_STEPS_AT_ONCE {
-                return Err(Stuck(self.now));
-            }
-            let effects = self.room.step(self.now, input);
-            // Last in, first out: the inputs that effects lead to are put down in reverse.
-            for effect in effects.into_iter().rev() {
-                self.perform(effect, &mut follow);
-            }
-            next = follow.pop();
+        self.tell(input, &mut follow);
+        while self.steps_at_once <= MAX_STEPS_AT_ONCE
+            && let Some(input) = follow.pop()
+        {
+            self.tell(input, &mut follow);
         }
-        Ok(())
+        self.room_wake = self.room.next_wake();
+        if self.steps_at_once > MAX_STEPS_AT_ONCE { Err(Stuck(self.now)) } else { Ok(()) }
+    }
+
+    /// One input to the machine. Last in, first out: the inputs that its effects lead to are put down in reverse.
+    fn tell(&mut self, input: Input, follow: &mut Vec<Input>) {
+        self.steps_at_once += 1;
+        for effect in self.room.step(self.now, input).into_iter().rev() {
+            self.perform(effect, follow);
+        }
     }
 
     fn perform(&mut self, Effect { id, kind }: Effect, inputs: &mut Vec<Input>) {

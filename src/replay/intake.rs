@@ -346,6 +346,7 @@ fn links<L>(room: &RoomRun<L>, row: &Row<'_>, share: f64) -> Vec<Link> {
     links
 }
 
+#[inline]
 fn item(row: &Row<'_>, at: i64, links: Vec<Link>) -> Item {
     let own = |text: &Cow<'_, str>| text.as_ref().to_owned();
     let mention = |m: &Named<'_>| Mention { id: own(&m.author_id.0), pos: m.pos };
@@ -355,7 +356,8 @@ fn item(row: &Row<'_>, at: i64, links: Vec<Link>) -> Item {
         platform_id: own(&row.id),
         author: Author {
             id: own(&row.author_id),
-            name: own(&row.author_name),
+            // A name is read only to find it in texts.
+            name: if row.mentions.is_none() { own(&row.author_name) } else { String::new() },
             kind: if row.bot { AuthorKind::Bot } else { AuthorKind::Human },
         },
         text: own(&row.content),

@@ -86,6 +86,7 @@ struct Raw<'a> {
 }
 
 /// Reads one line; the error is a reason in words.
+#[inline]
 pub(super) fn read(line: &str) -> Result<Line<'_>, String> {
     let raw: Raw<'_> = serde_json::from_str(line).map_err(|e| reason(&e))?;
     let room = raw.room.ok_or("missing field `room`")?.0;
