@@ -17,21 +17,25 @@ pub(crate) struct Shingles(Vec<u64>);
 
 impl Shingles {
     pub(crate) fn of(text: &str) -> Self {
-        let mut words = Vec::new();
+        let mut hashes = [0; MAX_SHINGLES + RUN];
+        let mut count = 0;
         let mut rest = text;
-        while words.len() < MAX_SHINGLES + RUN {
+        for hash in &mut hashes {
             let (_, word, tail) = next_word(rest);
             if word.is_empty() {
                 break;
             }
-            words.push(hash_lower(word));
+            *hash = hash_lower(word);
+            count += 1;
             rest = tail;
         }
+        let words = hashes.get(..count).unwrap_or_default();
         let join = |run: &[u64]| run.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, w| (h.rotate_left(5) ^ w).wrapping_mul(0x0100_0000_01b3));
-        let mut runs: Vec<u64> = if words.len() < RUN { vec![join(&words)] } else { words.windows(RUN).map(join).collect() };
-        if words.is_empty() {
-            runs.clear();
-        }
+        let mut runs: Vec<u64> = match words {
+            [] => Vec::new(),
+            [_] | [_, _] => vec![join(words)],
+            _ => words.windows(RUN).map(join).collect(),
+        };
         runs.truncate(MAX_SHINGLES);
         runs.sort_unstable();
         runs.dedup();

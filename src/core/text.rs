@@ -5,6 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use scan::{Found, letters_of, scan};
+use word::Word;
+
+mod scan;
+mod word;
+
+pub(crate) use scan::next_word;
+
 /// The form of one line, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Form(u8);
@@ -58,8 +66,8 @@ pub(crate) fn form(text: &str) -> Form {
     let (mut prev, mut prev2) = (Word::Other, Word::Other);
     let mut rest = body;
     loop {
-        let (gap, word, tail) = next_word(rest);
-        let single = gap == " ";
+        let Found { gap, word, tail, letters } = scan(rest);
+        let single = matches!(gap.as_bytes(), [b' ']);
         if !single && gap.contains(['?', '\u{ff1f}']) {
             form.set(Form::QUESTION, true);
         }
@@ -72,7 +80,7 @@ pub(crate) fn form(text: &str) -> Form {
             at_start = false;
             continue;
         }
-        let w = Word::of(word);
+        let w = Word::of(letters, word.len());
         if at_start {
             at_start = opener_gap(gap) && w.is_filler();
             if opener_gap(gap) && w.asks_at_start() {
@@ -119,7 +127,7 @@ pub(crate) fn strip_address(text: &str) -> &str {
 }
 
 fn is_url(word: &str, tail: &str) -> bool {
-    (word.eq_ignore_ascii_case("http") || word.eq_ignore_ascii_case("https")) && tail.starts_with("://")
+    tail.starts_with("://") && (word.eq_ignore_ascii_case("http") || word.eq_ignore_ascii_case("https"))
 }
 
 fn skip_url(tail: &str) -> &str {
@@ -129,211 +137,8 @@ fn skip_url(tail: &str) -> &str {
 
 /// Whether the word is one that every line may hold, so that it names nobody by itself.
 pub(crate) fn is_common_word(word: &str) -> bool {
-    Word::of(word) != Word::Other
+    Word::of(letters_of(word), word.len()) != Word::Other
         || matches!(word.to_ascii_lowercase().as_str(), "a" | "an" | "the" | "may" | "mark" | "rose" | "hope" | "grace" | "bill" | "art")
-}
-
-/// Classes of bytes: between words, of an ASCII word, of a character beyond ASCII.
-const GAP: u8 = 0;
-const LETTER: u8 = 1;
-const WIDE: u8 = 2;
-#[expect(clippy::indexing_slicing, reason = "the index is below the length, and this runs at compile time")]
-const CLASS: [u8; 256] = {
-    let mut class = [GAP; 256];
-    let mut c = 0;
-    while c < 256 {
-        class[c] = if c >= 0x80 {
-            WIDE
-        } else if (c as u8).is_ascii_alphanumeric() || c as u8 == b'_' {
-            LETTER
-        } else {
-            GAP
-        };
-        c += 1;
-    }
-    class
-};
-
-/// What stands before the next word, the word, and the rest.
-pub(crate) fn next_word(text: &str) -> (&str, &str, &str) {
-    let class = |c: &u8| CLASS.get(usize::from(*c)).copied().unwrap_or(WIDE);
-    let bytes = text.as_bytes();
-    let start = bytes.iter().position(|c| class(c) != GAP).unwrap_or(bytes.len());
-    let (gap, from) = text.split_at(start);
-    let mut seen = 0;
-    let end = from.as_bytes().iter().position(|c| {
-        let class = class(c);
-        seen |= class;
-        class == GAP
-    });
-    let (run, tail) = from.split_at(end.unwrap_or(from.len()));
-    if seen & WIDE == 0 {
-        return (gap, run, tail);
-    }
-    // Letters of other scripts are words, their punctuation is not.
-    match run.char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')) {
-        None => (gap, run, tail),
-        Some((0, c)) => {
-            let skip = start + c.len_utf8();
-            let (more, word, tail) = next_word(text.split_at(skip).1);
-            (text.split_at(skip + more.len()).0, word, tail)
-        }
-        Some((i, _)) => {
-            let (word, _) = run.split_at(i);
-            (gap, word, text.split_at(start + i).1)
-        }
-    }
-}
-
-/// The words that the rules know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    Other,
-    Filler,
-    /// Asks when it stands first.
-    First,
-    Any,
-    AnyOne,
-    Everyone,
-    Does,
-    Do,
-    Is,
-    Are,
-    Can,
-    How,
-    What,
-    Where,
-    Why,
-    Which,
-    Would,
-    Should,
-    There,
-    I,
-    Im,
-    M,
-    S,
-    T,
-    To,
-    Me,
-    Help,
-    Need,
-    Problem,
-    With,
-    Trying,
-    Having,
-    Doesn,
-    Doesnt,
-    Not,
-    Work,
-    Works,
-    Working,
-    Thanks,
-    Thank,
-    You,
-    Got,
-    It,
-    Makes,
-    Sense,
-    That,
-}
-
-/// The longest known word has nine letters.
-const LONGEST_WORD: usize = 9;
-
-impl Word {
-    fn of(word: &str) -> Self {
-        if word.len() > LONGEST_WORD {
-            return Self::Other;
-        }
-        let mut buffer = [0u8; LONGEST_WORD];
-        for (to, from) in buffer.iter_mut().zip(word.bytes()) {
-            *to = from.to_ascii_lowercase();
-        }
-        match buffer.get(..word.len()).unwrap_or_default() {
-            b"hi" | b"hey" | b"hello" | b"ok" | b"so" | b"and" | b"also" | b"well" | b"um" | b"umm" | b"ummm" | b"guys" | b"all"
-            | b"please" => Self::Filler,
-            b"everyone" => Self::Everyone,
-            b"who" | b"whats" | b"when" | b"wheres" | b"hows" | b"am" | b"was" | b"did" | b"could" | b"will" | b"has" | b"have" => {
-                Self::First
-            }
-            b"any" => Self::Any,
-            b"anyone" | b"anybody" | b"someone" | b"somebody" => Self::AnyOne,
-            b"does" => Self::Does,
-            b"do" => Self::Do,
-            b"is" => Self::Is,
-            b"are" => Self::Are,
-            b"can" => Self::Can,
-            b"how" => Self::How,
-            b"what" => Self::What,
-            b"where" => Self::Where,
-            b"why" => Self::Why,
-            b"which" => Self::Which,
-            b"would" => Self::Would,
-            b"should" => Self::Should,
-            b"there" => Self::There,
-            b"i" => Self::I,
-            b"im" => Self::Im,
-            b"m" => Self::M,
-            b"s" => Self::S,
-            b"t" => Self::T,
-            b"to" => Self::To,
-            b"me" => Self::Me,
-            b"help" => Self::Help,
-            b"need" => Self::Need,
-            b"problem" => Self::Problem,
-            b"with" => Self::With,
-            b"trying" => Self::Trying,
-            b"having" | b"getting" | b"looking" => Self::Having,
-            b"doesn" => Self::Doesn,
-            b"doesnt" => Self::Doesnt,
-            b"not" => Self::Not,
-            b"work" => Self::Work,
-            b"works" => Self::Works,
-            b"working" => Self::Working,
-            b"thanks" | b"thx" | b"ty" | b"cheers" | b"worked" | b"perfect" | b"great" => Self::Thanks,
-            b"thank" => Self::Thank,
-            b"you" => Self::You,
-            b"got" => Self::Got,
-            b"it" => Self::It,
-            b"makes" => Self::Makes,
-            b"sense" => Self::Sense,
-            b"that" => Self::That,
-            _ => Self::Other,
-        }
-    }
-
-    fn is_filler(self) -> bool {
-        matches!(self, Self::Filler | Self::Everyone)
-    }
-
-    fn asks_at_start(self) -> bool {
-        matches!(
-            self,
-            Self::First
-                | Self::Any
-                | Self::AnyOne
-                | Self::Does
-                | Self::Do
-                | Self::Is
-                | Self::Are
-                | Self::Can
-                | Self::How
-                | Self::What
-                | Self::Where
-                | Self::Why
-                | Self::Which
-                | Self::Would
-                | Self::Should
-        )
-    }
-
-    fn requests_alone(self) -> bool {
-        matches!(self, Self::AnyOne | Self::Which)
-    }
-
-    fn thanks_alone(self) -> bool {
-        matches!(self, Self::Thanks | Self::Thank)
-    }
 }
 
 /// Two or three words that say that help is wanted, with one space or apostrophe between.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use parlor_core::{Author, AuthorKind, Item, ItemKind, Link, Member, Mention, Names, Place};
+use parlor_core::{Author, AuthorKind, Item, ItemKind, Link, Member, Mention, Names};
 use sha1::{Digest, Sha1};
 
 use super::{

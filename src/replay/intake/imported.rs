@@ -54,8 +54,8 @@ impl<L: Listener> Intake<'_, L> {
             row.reply_to = row.reply_to.filter(|to| to.iter().any(|id| room.facts.row_named(&id.0).is_some()));
         }
         self.taken.links_only |= row.reply_to.is_some();
-        match self.row(&row)? {
-            Took::Kept(number, place) => self.annotate(number, place, &row),
+        match self.row(row)? {
+            Took::Kept(row) => self.note(&row),
             Took::NotRun => {}
             Took::Bad(reason) => self.bad(file, at, reason)?,
         }

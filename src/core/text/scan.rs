@@ -1,0 +1,133 @@
+//! Finds the words of a text. It is the innermost loop of everything that reads lines, so it looks at eight bytes at once.
+
+/// The next word of a text.
+pub(super) struct Found<'t> {
+    /// What stands before it.
+    pub(super) gap: &'t str,
+    /// Empty at the end of the text.
+    pub(super) word: &'t str,
+    /// What stands after it.
+    pub(super) tail: &'t str,
+    /// What [`letters_of`] gives for the word.
+    pub(super) letters: u64,
+}
+
+/// What stands before the next word, the word, and the rest.
+#[inline]
+pub(crate) fn next_word(text: &str) -> (&str, &str, &str) {
+    let Found { gap, word, tail, .. } = scan(text);
+    (gap, word, tail)
+}
+
+/// The first eight bytes of a word as a number, with ASCII letters in lower case; no other byte becomes one by that.
+pub(super) const fn letters_of(word: &str) -> u64 {
+    let mut letters = 0;
+    let mut left = word.as_bytes();
+    let mut place = 0;
+    while let [byte, more @ ..] = left
+        && place < u64::BITS
+    {
+        letters |= ((*byte | 0x20) as u64) << place;
+        place += u8::BITS;
+        left = more;
+    }
+    letters
+}
+
+#[inline]
+pub(super) fn scan(text: &str) -> Found<'_> {
+    let start = text.bytes().position(|c| is_letter(c) || !c.is_ascii()).unwrap_or(text.len());
+    let (gap, from) = text.split_at(start);
+    let eight = first_eight(from.as_bytes());
+    let mut end = letters_before_other(eight);
+    if end == size_of::<u64>() {
+        end += from.bytes().skip(end).take_while(|c| is_letter(*c)).count();
+    }
+    let (word, tail) = from.split_at(end);
+    if tail.as_bytes().first().is_some_and(|c| !c.is_ascii()) {
+        return scan_wide(text, start);
+    }
+    let beyond = u64::MAX.checked_shl(u8::BITS * end as u32).unwrap_or(0);
+    Found { gap, word, tail, letters: (eight | each(0x20)) & !beyond }
+}
+
+/// The same where a character beyond ASCII stands in the run that starts there: letters of other scripts are words, their
+/// punctuation is not.
+#[cold]
+fn scan_wide(text: &str, start: usize) -> Found<'_> {
+    let (gap, from) = text.split_at(start);
+    let (run, tail) = from.split_at(from.bytes().position(|c| c.is_ascii() && !is_letter(c)).unwrap_or(from.len()));
+    match run.char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')) {
+        None => Found { gap, word: run, tail, letters: letters_of(run) },
+        Some((0, c)) => {
+            let skip = start + c.len_utf8();
+            let found = scan(text.split_at(skip).1);
+            Found { gap: text.split_at(skip + found.gap.len()).0, ..found }
+        }
+        Some((at, _)) => {
+            let (word, _) = run.split_at(at);
+            Found { gap, word, tail: text.split_at(start + at).1, letters: letters_of(word) }
+        }
+    }
+}
+
+/// A letter or digit of ASCII, or an underscore.
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// A byte in each of eight places.
+const fn each(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The first eight bytes, the first one lowest; zeros after the end.
+fn first_eight(bytes: &[u8]) -> u64 {
+    let padded = || {
+        let mut eight = [0; 8];
+        for (to, from) in eight.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        eight
+    };
+    u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_else(padded))
+}
+
+/// How many of eight bytes come before the first that [`is_letter`] does not hold for.
+fn letters_before_other(eight: u64) -> usize {
+    const HIGH: u64 = each(0x80);
+    // Sums of seven bits and a constant up to 0x80 stay within their byte, and reach its high bit from a limit on.
+    let from = |bytes: u64, limit: u8| bytes + each(0x80 - limit);
+    let within = |bytes: u64, low: u8, high: u8| from(bytes, low) & !from(bytes, high + 1);
+    let ascii = eight & !HIGH;
+    let letter = within(ascii | each(0x20), b'a', b'z') | within(ascii, b'0', b'9') | within(ascii, b'_', b'_');
+    ((!letter | eight) & HIGH).trailing_zeros() as usize / 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eight_bytes_at_once_are_told_apart_as_one_by_one() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                let mut bytes = *b"aZ09_zA5";
+                bytes[at] = byte;
+                let want = if is_letter(byte) { 8 } else { at };
+                assert_eq!(letters_before_other(first_eight(&bytes)), want, "{byte:#x} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_any_length_are_found_with_their_letters() {
+        for length in 1..20 {
+            let word = "aB3_".repeat(5).split_off(20 - length);
+            for text in [word.clone(), format!(", {word}"), format!("{word} and more text"), format!("{word}\u{2026}")] {
+                let found = scan(&text);
+                assert_eq!((found.word, found.letters), (word.as_str(), letters_of(&word)), "{text:?}");
+            }
+        }
+    }
+}
