@@ -11,4 +11,5 @@ pub mod gateway;
 pub mod ledger;
 pub mod ports;
 pub mod replay;
+pub mod sim;
 pub mod telemetry;

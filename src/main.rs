@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::Parser;
-use parlor::{bench, cli, dev, ledger, replay, telemetry};
+use parlor::{bench, cli, dev, ledger, replay, sim, telemetry};
 use secrecy::SecretString;
 
 /// What is logged unless `PARLOR_LOG` says more. A lost database is told once by those who lost it, not for each connection.
@@ -27,6 +27,8 @@ enum Command {
     Bench(bench::Args),
     /// Runs archives of real chat through the room machine on a virtual clock.
     Replay(replay::Args),
+    /// Plays rooms from a seed, with everything going wrong, and checks that nothing is said twice, lost, or out of turn.
+    Sim(sim::Args),
     /// Says something in a room of a running `parlor dev`.
     Say(cli::Say),
     /// Shows the lines of a room.
@@ -87,6 +89,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         // One thread's work: without a runtime beside it the allocator needs no locks.
         Command::Bench(args) => Ok(bench::run(&args)?),
         Command::Replay(args) => Ok(dev::replay(&args)?),
+        Command::Sim(args) => Ok(sim::run(&args)?),
         Command::Say(say) => block_on(say.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),

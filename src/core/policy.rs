@@ -77,6 +77,11 @@ pub enum GateKind {
     Model,
 }
 
+impl GateKind {
+    /// Every kind.
+    pub const ALL: &'static [Self] = &[Self::Rules, Self::Model];
+}
+
 /// What may be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {

@@ -26,6 +26,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("cli", &["api", "ledger", "ports", "telemetry"]),
     ("dev", &["actor", "api", "broker", "cli", "console", "gateway", "ledger", "ports", "replay", "telemetry"]),
     ("bench", &["actor", "api", "broker", "cli", "console", "dev", "gateway", "ledger", "ports", "replay", "telemetry"]),
+    // It drives the real actor on a real ledger, and owes its dice to replay.
+    ("sim", &["actor", "dev", "ledger", "ports", "replay"]),
 ];
 
 /// Crates that must not come in, by whatever way: they bring a second TLS stack.

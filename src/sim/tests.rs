@@ -1,0 +1,38 @@
+//! Each checker can fail: a world with one thing wrong is found out, and the script that shows it is small.
+
+use clap::ValueEnum;
+
+use super::*;
+
+#[test]
+fn each_thing_that_is_wrong_is_found_and_made_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut found = std::collections::BTreeSet::new();
+    for broken in Broken::value_variants() {
+        let args = Args { broken: Some(*broken), archive_dir: folder.path().into(), ..Args::of(5, 400_000) };
+        let Err(SimError::Violated { violation, archive, .. }) = simulate(&args) else { panic!("{broken:?} was not found") };
+        let small = archive::read(&archive).unwrap();
+        println!("{broken:?}: {violation}, {} moves", small.moves.len());
+        assert!(small.moves.len() <= 24, "{broken:?}: {} moves are left: {:?}", small.moves.len(), small.moves);
+        let again = Args { script: Some(archive), ..args };
+        assert!(matches!(simulate(&again), Err(SimError::Violated { .. })), "{broken:?}: the archive does not show it again");
+        found.insert(violation.rule);
+    }
+    // What no broken world shows is checked on its own.
+    println!("{found:?}");
+}
+
+#[test]
+fn a_sound_world_breaks_no_rule() {
+    let seed = 20_261_201;
+    println!("seed {seed}");
+    let report = simulate(&Args::of(seed, 5_000)).unwrap();
+    assert!(report.counts.steps >= 5_000);
+    assert!(report.counts.drafts > 0 && report.counts.posts > 0, "{:?}", report.counts);
+}
+
+#[test]
+fn a_seed_gives_the_same_run_again() {
+    let counts = || simulate(&Args::of(3, 4_000)).unwrap().counts;
+    assert_eq!(counts(), counts());
+}
