@@ -97,6 +97,8 @@ pub(super) struct Submitted {
     unprompted: bool,
     persona: String,
     shown: u32,
+    /// The machine knows it as posted.
+    posted: bool,
 }
 
 /// What is known of one room.
@@ -231,13 +233,6 @@ impl Checker {
         }
     }
 
-    /// The line was deleted on the platform and the machine should know by now.
-    pub(super) fn deleted(&mut self, platform_id: &str) {
-        if let Some(line) = self.lines.get_mut(platform_id) {
-            line.deleted = true;
-        }
-    }
-
     /// A post of ours counts once as an agent's, when the machine first hears of it.
     fn counts_as_agent(&mut self, row: &str) {
         let post = self.rows.get(row).is_none_or(|r| !r.settles.is_empty());
@@ -247,7 +242,8 @@ impl Checker {
     }
 
     fn note_posted(&mut self, row: &str, now: Millis) {
-        let Some(r) = self.rows.get(row).filter(|r| r.unprompted) else { return };
+        let Some(r) = self.rows.get_mut(row).filter(|r| r.unprompted && !r.posted) else { return };
+        r.posted = true;
         self.posted.entry(r.persona.clone()).or_default().push_back(now);
     }
 
@@ -312,7 +308,7 @@ impl Checker {
             // The run of agents counts what they say.
             self.counted.insert(row.dedupe.clone());
         }
-        if self.rows.insert(row.dedupe.clone(), Submitted { settles, unprompted, persona, shown: 0 }).is_some() {
+        if self.rows.insert(row.dedupe.clone(), Submitted { settles, unprompted, persona, shown: 0, posted: false }).is_some() {
             return Err(self.fails(Rule::Once, now, format!("key {} was submitted twice", row.dedupe)));
         }
         Ok(())
@@ -342,6 +338,15 @@ impl Checker {
             return Err(self.fails(Rule::Budget, now, format!("row {key} is claimed as number {lately} of an hour, {allowed} are allowed")));
         }
         Ok(())
+    }
+
+    /// What a gateway was handed was not posted for certain.
+    pub(super) fn refused(&mut self, key: &str) {
+        if let Some(row) = self.rows.get(key).filter(|r| r.unprompted)
+            && let Some(times) = self.claimed.get_mut(&row.persona)
+        {
+            times.pop_back();
+        }
     }
 
     /// The platform shows a row in the room.

@@ -259,6 +259,7 @@ impl Room {
     fn on_delete(&mut self, item: &Item, out: &mut Out) {
         self.posts.retain(|p| p.platform_id.as_deref() != Some(item.platform_id.as_str()));
         self.forget_statement(&item.platform_id);
+        self.forget_answer(&item.platform_id);
         let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
         let mut left = 0;
         if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
@@ -277,7 +278,8 @@ impl Room {
             self.forget_burst(id, who);
         } else if !spent {
             self.close_unaddressed(id, out);
-            self.classify(id, true, Why::AskerDeleted, out);
+            let person = who.and_then(|w| self.people.get(w)).is_some_and(|p| p.kind.is_person());
+            self.classify(id, person, Why::AskerDeleted, out);
         }
         self.rest_if_done(id);
     }

@@ -267,6 +267,13 @@ impl Room {
         }
     }
 
+    /// An answer that was taken back is none: nothing is left to put a reaction on.
+    pub(super) fn forget_answer(&mut self, platform_id: &str) {
+        for o in self.owed.iter_mut().filter(|o| o.answered.as_ref().is_some_and(|l| l.platform_id == platform_id)) {
+            (o.answered, o.answer_seen, o.unsure) = (None, false, false);
+        }
+    }
+
     /// The obligations of a draft or row are open again.
     pub(super) fn reopen(&mut self, ids: &[ObligationId]) {
         for o in self.owed.iter_mut().filter(|o| ids.contains(&o.id)) {

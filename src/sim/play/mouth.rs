@@ -80,6 +80,8 @@ impl<S: Site> RoomPlay<S> {
             if self.mouth.lease_until > now {
                 self.mouth.due = Some(self.mouth.lease_until);
             }
+            // Rows that have expired end with a claim, and no bell says so.
+            self.polled(now);
             return Ok(());
         };
         self.counts.claims += 1;
@@ -110,7 +112,9 @@ impl<S: Site> RoomPlay<S> {
         let before = self.mouth.posted.get(&row.nonce).cloned();
         let gone = row.reply_to.as_ref().is_some_and(|id| !self.lines.stands(id));
         if before.is_none() && (gone || matches!(fault, Some(MouthFault::Refused))) {
-            self.site.refuse(row, "target_gone")?;
+            if self.site.refuse(row, "target_gone")? {
+                self.checker.refused(&row.dedupe);
+            }
             return Ok(());
         }
         if matches!(fault, Some(MouthFault::Unknown { took: false })) || before.is_none() && now - row.first_claimed_ms > NONCE_MS {

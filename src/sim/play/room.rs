@@ -138,6 +138,11 @@ impl<S: Site> RoomPlay<S> {
         self.rung = Some(self.rung.map_or(at, |t| t.min(at)));
     }
 
+    /// Something may have happened that rings no bell.
+    pub(super) fn polled(&mut self, now: Millis) {
+        self.rung = Some(self.rung.map_or(now + POLL_MS, |t| t.min(now + POLL_MS)));
+    }
+
     /// The process reads, steps, stores, acts.
     pub(super) fn look(&mut self, now: Millis, dice: &mut Random) -> Result<(), WorldFault> {
         if self.away_until.is_some() || self.deaf.is_some() {

@@ -31,6 +31,19 @@ fn three_answers_while_the_room_question_is_drafted_leave_a_reaction() {
     s.check();
 }
 
+/// Found by the simulation: the reaction went to a line that was no longer there.
+#[test]
+fn an_answer_that_was_deleted_while_the_draft_is_written_is_none() {
+    let mut s = drafting("does anyone know how hot cone 6 is?", 101_000);
+    let answer = s.says("bob", "about 1222 degrees");
+    s.run_for(1_000);
+    s.deletes("bob", &answer);
+    s.run_for(60_000);
+    assert!(s.reactions().is_empty(), "{:?}", s.reactions());
+    assert_eq!(s.posts().len(), 1, "the question stands and is answered");
+    s.check();
+}
+
 #[test]
 fn a_direct_question_answered_meanwhile_is_drafted_once_more_and_sees_the_answer() {
     let mut s = drafting("wren, how hot does cone 6 have to be?", 3_000);

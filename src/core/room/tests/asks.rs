@@ -158,6 +158,18 @@ fn a_follow_up_needs_no_name() {
     assert_eq!(s.posts().len(), 2, "a bare thanks opens nothing");
 }
 
+/// Found by the simulation: what a bot left standing was judged as a person's.
+#[test]
+fn a_bot_that_deletes_a_line_asks_nothing_with_the_rest() {
+    let mut s = Stage::new();
+    s.says("newsbot", "does anyone know when the kiln is free?");
+    let second = s.says("newsbot", "thanks all");
+    s.deletes("newsbot", &second);
+    s.run_for(3_600_000);
+    assert_eq!((s.room.tally().opened, s.asked.len()), (0, 0));
+    s.check();
+}
+
 #[test]
 fn a_bot_is_heard_only_by_the_platforms_own_mention() {
     let mut s = lively();
