@@ -35,7 +35,7 @@ use crate::replay::Random;
 /// Moves of one script. Long enough for queues to fill and waits to be learned, short enough to be made small in seconds.
 const MOVES: usize = 500;
 /// Where failing scripts go.
-const FOLDER: &str = "target/sim";
+const FOLDER: &str = "target/simulation";
 
 /// What to simulate.
 #[derive(Clone, Debug, clap::Args)]

@@ -23,8 +23,9 @@ const START_MS: i64 = 1_700_000_000_000;
 pub(super) fn write(folder: &Path, script: &Script, violation: &Violation) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let path = folder.join(format!("{}-{:016x}.jsonl", violation.rule.code(), script.seed));
-    let text: String = rows(script, violation).iter().map(|row| format!("{row}\n")).collect();
-    fs::write(&path, text)?;
+    let rows = rows(script, violation);
+    let text: Vec<String> = rows.iter().map(Value::to_string).collect();
+    fs::write(&path, text.join("\n") + "\n")?;
     Ok(path)
 }
 

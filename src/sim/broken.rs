@@ -25,6 +25,10 @@ pub enum Broken {
     KeepDrafts,
     /// The last input before a restart is lost.
     LoseInput,
+    /// A new process would find less than what ran.
+    StaleStore,
+    /// Each row goes out a second time under a key of its own.
+    MeetTwice,
     /// Outcomes of rows are never told.
     LoseOutcomes,
     /// No tick comes when the machine wants one.

@@ -23,6 +23,8 @@ macro_rules! rules {
         #[serde(rename_all = "snake_case")]
         pub enum Rule { $($(#[$doc])* $name,)* }
         impl Rule {
+            /// Every rule.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
             /// Its name in reports and docs.
             #[must_use]
             pub fn code(self) -> &'static str {
@@ -233,6 +235,13 @@ impl Checker {
         }
     }
 
+    /// The machine has had every chance to hear that the line was deleted.
+    pub(super) fn deleted(&mut self, platform_id: &str) {
+        if let Some(line) = self.lines.get_mut(platform_id) {
+            line.deleted = true;
+        }
+    }
+
     /// A post of ours counts once as an agent's, when the machine first hears of it.
     fn counts_as_agent(&mut self, row: &str) {
         let post = self.rows.get(row).is_none_or(|r| !r.settles.is_empty());
@@ -257,13 +266,7 @@ impl Checker {
                     return Err(self.fails(Rule::AgentTurns, now, what));
                 }
             }
-            What::Settled
-            | What::Answered
-            | What::WithdrawnByAsker
-            | What::Passed
-            | What::Declined
-            | What::Expired
-            | What::Overflowed => {
+            What::Settled | What::Answered | What::WithdrawnByAsker | What::Passed | What::Declined | What::Expired | What::Overflowed => {
                 for id in &d.obligations {
                     self.open.remove(id);
                 }
@@ -335,7 +338,11 @@ impl Checker {
         times.push_back(now);
         let lately = times.len();
         if lately > allowed {
-            return Err(self.fails(Rule::Budget, now, format!("row {key} is claimed as number {lately} of an hour, {allowed} are allowed")));
+            return Err(self.fails(
+                Rule::Budget,
+                now,
+                format!("row {key} is claimed as number {lately} of an hour, {allowed} are allowed"),
+            ));
         }
         Ok(())
     }

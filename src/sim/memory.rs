@@ -5,9 +5,7 @@ mod ledger;
 
 use std::{collections::BTreeMap, mem, rc::Rc};
 
-use parlor_core::{
-    Echo, Effect, EffectKind, Input, Item, ItemKind, Millis, Mode, OutboxResult, Policy, Room, Row, Submission, What,
-};
+use parlor_core::{Echo, Effect, EffectKind, Input, Item, ItemKind, Millis, Mode, OutboxResult, Policy, Room, Row, Submission, What};
 
 use super::{
     broken::Broken,
@@ -94,36 +92,36 @@ impl Boot {
         if ledger.policy.revision != self.places.policy {
             self.places.policy = ledger.policy.revision;
             let told = told(&ledger.policy, broken);
-            self.feed(&mut batch, Input::Policy(Box::new(told)), None);
+            self.feed(&mut batch, Input::Policy(Box::new(told)), None, broken);
         }
         let deaf = self.deaf_since.take().is_some_and(|since| now - since > GAP_MS);
         if !mem::replace(&mut self.has_read, true) || deaf {
-            self.feed(&mut batch, Input::Resumed, None);
+            self.feed(&mut batch, Input::Resumed, None, broken);
         }
         if broken != Some(Broken::LoseOutcomes) {
             for (n, row, outcome) in ledger.outcomes_after(self.places.outcome_n) {
                 self.places.outcome_n = n;
-                self.feed(&mut batch, Input::Outbox(OutboxResult { row, outcome }), None);
+                self.feed(&mut batch, Input::Outbox(OutboxResult { row, outcome }), None, broken);
             }
         }
         let from = usize::try_from(self.places.seq).unwrap_or(usize::MAX);
         for (item, row) in ledger.items.get(from..).unwrap_or_default() {
             self.places.seq = item.seq;
             if broken != Some(Broken::HideDeletes) || item.kind != ItemKind::Delete {
-                self.feed(&mut batch, input_of(item, row.as_ref()), None);
+                self.feed(&mut batch, input_of(item, row.as_ref()), None, broken);
             }
         }
         self.typists(&mut batch, ledger, now);
         if ledger.next_job().is_some_and(|due| due <= now) {
             for (n, submission) in ledger.claim_jobs(now) {
-                self.feed(&mut batch, Input::Submission(submission), Some(n));
+                self.feed(&mut batch, Input::Submission(submission), Some(n), broken);
             }
         }
         for input in mem::take(&mut self.arrived) {
-            self.feed(&mut batch, input, None);
+            self.feed(&mut batch, input, None, broken);
         }
         if broken != Some(Broken::LoseTicks) && self.machine.next_wake().is_some_and(|due| due <= self.clock) {
-            self.feed(&mut batch, Input::Tick, None);
+            self.feed(&mut batch, Input::Tick, None, broken);
         }
         batch
     }
@@ -138,13 +136,16 @@ impl Boot {
         let inputs: Vec<Input> = went_on.map(|(who, _)| Input::Typing { author: who.clone() }).collect();
         self.typing = typing;
         for input in inputs {
-            self.feed(batch, input, None);
+            self.feed(batch, input, None, None);
         }
     }
 
-    fn feed(&mut self, batch: &mut Batch, input: Input, job: Option<usize>) {
+    fn feed(&mut self, batch: &mut Batch, input: Input, job: Option<usize>, broken: Option<Broken>) {
         let input = Rc::new(input);
-        let effects = self.machine.step(self.clock, input.as_ref().clone());
+        let mut effects = self.machine.step(self.clock, input.as_ref().clone());
+        if broken == Some(Broken::MeetTwice) {
+            effects.extend(effects.clone().into_iter().filter_map(with_another_key));
+        }
         let n = self.machine.inputs();
         let mut write = Write { n, now: self.clock, input: Some(Rc::clone(&input)), job, ..Write::default() };
         for effect in &effects {
@@ -282,7 +283,7 @@ impl Site for MemorySite {
         let Some(mut boot) = self.boot.take() else { return Ok(Looked::default()) };
         boot.clock = boot.clock.max(now);
         let mut batch = Batch::default();
-        boot.feed(&mut batch, Input::Tick, None);
+        boot.feed(&mut batch, Input::Tick, None, self.broken);
         self.store(&boot, &batch, now, false, true)?;
         self.lose(&mut batch);
         Ok(Looked { steps: batch.steps, ..Looked::default() })
@@ -297,7 +298,7 @@ impl Site for MemorySite {
     }
 
     fn stored(&mut self) -> Result<Room, WorldError> {
-        restored(&mut self.ledger, self.lost_input)
+        restored(&mut self.ledger, self.lost_input || self.broken == Some(Broken::StaleStore))
     }
 
     fn claim(&mut self, now: Millis, lease: Millis) -> Result<Option<Claimed>, WorldError> {
@@ -371,6 +372,12 @@ fn is_begun(effect: &Effect) -> bool {
 
 fn recorded(effect: &Effect, what: What) -> bool {
     matches!(&effect.kind, EffectKind::Record(d) if d.what == what)
+}
+
+fn with_another_key(effect: Effect) -> Option<Effect> {
+    let EffectKind::Submit(row) = effect.kind else { return None };
+    let row = Row { dedupe: format!("{} again", row.dedupe), ..row };
+    Some(Effect { kind: EffectKind::Submit(row), ..effect })
 }
 
 fn without_settles(effect: &mut Effect) {

@@ -65,9 +65,8 @@ pub(super) fn play<W: World>(world: &mut W, script: &Script, counts: &mut Counts
     let mut play = Play { rooms: Vec::new(), now: START_MS, dice: Random::new(script.seed, "play") };
     world.set_now(START_MS).map_err(|e| lost(e, 0, START_MS))?;
     for (i, setting) in script.rooms.iter().enumerate() {
-        let policy = setting.policy();
-        let site = world.site(i, &policy).map_err(|e| lost(e, i, START_MS))?;
-        play.rooms.push(RoomPlay::new(i, site, policy));
+        let site = world.site(i, &setting.policy()).map_err(|e| lost(e, i, START_MS))?;
+        play.rooms.push(RoomPlay::new(i, site, *setting));
     }
     let ended = play.all(world, script);
     for room in &play.rooms {
@@ -87,7 +86,7 @@ struct Play<S> {
 impl<S: Site> Play<S> {
     fn all<W: World<Site = S>>(&mut self, world: &mut W, script: &Script) -> Result<(), Ended> {
         for i in 0..self.rooms.len() {
-            self.with(i, |room, now, dice| room.look(now, dice))?;
+            self.with(i, RoomPlay::look)?;
         }
         for m in &script.moves {
             if let Act::Wait { ms } = m.act {

@@ -33,6 +33,8 @@ pub(super) struct Setting {
     pub(super) unprompted_per_hour: u32,
     pub(super) agent_turns: u32,
     pub(super) slow_mode_ms: Millis,
+    /// How long a gateway takes from one row to the next.
+    pub(super) pace_ms: Millis,
 }
 
 /// Something happens in a room.
@@ -80,7 +82,7 @@ pub(super) enum Act {
     /// How models write from now on.
     Model { talk: Talk, ms: Millis, twice: bool },
     /// How a gate model answers from now on; `ms` below zero is never.
-    Gate { me: f64, room: f64, ms: Millis },
+    Gate { me: f64, all: f64, ms: Millis },
     /// What happens to the next row of the outbox.
     Mouth { fault: MouthFault },
 }
@@ -164,7 +166,8 @@ pub(super) enum MouthFault {
 
 /// Length of the lists that the scripted people draw from.
 fn any_line(r: &mut Random) -> usize {
-    r.below(words::LINES.len() + words::ODD)
+    // What is pasted is long and slow to read: seldom is often enough.
+    if r.chance(0.01) { words::LINES.len() + r.below(words::ODD) } else { r.below(words::LINES.len()) }
 }
 
 impl Script {
@@ -193,6 +196,7 @@ fn setting(r: &mut Random) -> Setting {
         unprompted_per_hour: r.below(4) as u32,
         agent_turns: 1 + r.below(5) as u32,
         slow_mode_ms: if r.chance(0.1) { 20_000 } else { 0 },
+        pace_ms: [40, 40, 2_000, 20_000].get(r.below(4)).copied().unwrap_or_default(),
     }
 }
 
@@ -211,11 +215,11 @@ fn act(r: &mut Random, trouble: f64) -> Act {
         52..=54 => Act::React { who: who(r), back: r.below(8), on: r.chance(0.7) },
         55 | 56 => Act::Again { back: r.below(12) },
         57..=61 => Act::Typing { who: who(r) },
-        62..=89 => Act::Wait { ms: wait(r) },
+        62..=87 => Act::Wait { ms: wait(r) },
         90 | 91 => submit(r),
         92..=94 => model(r, trouble),
         95 => gate_answer(r),
-        96 => Act::Policy { change: change(r) },
+        88 | 89 | 96 => Act::Policy { change: change(r) },
         97 if r.chance(0.02) => Act::Crowd { people: 80 + r.below(560) },
         97 => Act::Bells { come: r.chance(0.7) },
         _ => Act::Wait { ms: r.between(0, 3_000) },
@@ -250,8 +254,8 @@ fn model(r: &mut Random, trouble: f64) -> Act {
 
 fn gate_answer(r: &mut Random) -> Act {
     let p = [0.0, 0.1, 0.2, 0.3, 0.6, 1.0];
-    let (me, room) = (p.get(r.below(6)).copied().unwrap_or_default(), p.get(r.below(6)).copied().unwrap_or_default());
-    Act::Gate { me, room, ms: [-1, 0, 300, 5_000, 60_000].get(r.below(5)).copied().unwrap_or_default() }
+    let (me, all) = (p.get(r.below(6)).copied().unwrap_or_default(), p.get(r.below(6)).copied().unwrap_or_default());
+    Act::Gate { me, all, ms: [-1, 0, 300, 5_000, 60_000].get(r.below(5)).copied().unwrap_or_default() }
 }
 
 fn change(r: &mut Random) -> Change {
@@ -301,7 +305,7 @@ fn mouth_fault(r: &mut Random) -> MouthFault {
         3 => MouthFault::Slow(r.between(0, 40_000)),
         4 => MouthFault::Refused,
         5 => MouthFault::Unknown { took: r.chance(0.5) },
-        6 => MouthFault::Down(wait(r)),
+        6 => MouthFault::Down(wait(r).min(300_000)),
         _ => MouthFault::LateEcho(r.between(0, 120_000)),
     }
 }

@@ -260,11 +260,19 @@ impl Room {
         self.posts.retain(|p| p.platform_id.as_deref() != Some(item.platform_id.as_str()));
         self.forget_statement(&item.platform_id);
         self.forget_answer(&item.platform_id);
-        let Some(id) = self.wake_burst_of(&item.platform_id) else { return };
+        self.wake_rest_of(&item.platform_id);
+        // A question that found the queue full stands in its author's older burst too.
+        let held = self.active.iter().filter(|b| b.holds(&item.platform_id)).map(|b| b.id);
+        for id in held.collect::<Vec<_>>() {
+            self.delete_from(id, &item.platform_id, out);
+        }
+    }
+
+    fn delete_from(&mut self, id: u64, platform_id: &str, out: &mut Out) {
         let mut left = 0;
         if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
             if b.lines.len() > 1 {
-                b.lines.retain(|l| l.line.platform_id != item.platform_id);
+                b.lines.retain(|l| l.line.platform_id != platform_id);
                 left = b.lines.len();
             }
             b.heard = b.heard.max(self.now);
@@ -309,6 +317,10 @@ impl Room {
         if let Some(b) = self.active.iter().find(|b| b.holds(platform_id)) {
             return Some(b.id);
         }
+        self.wake_rest_of(platform_id)
+    }
+
+    fn wake_rest_of(&mut self, platform_id: &str) -> Option<u64> {
         let Some(By::Person(who)) = self.author_of(platform_id) else { return None };
         let rest = &mut self.people.get_mut(who)?.rest;
         if !rest.as_ref()?.holds(platform_id) {

@@ -175,7 +175,7 @@ impl Ledger {
         }
         self.policy = Policy { revision: self.policy.revision + 1, ..new };
         let withheld = self.hush().or((self.policy.mode != Mode::Active).then_some("shadow"));
-        if let Some(reason) = withheld {
+        if let Some(reason) = withheld.filter(|_| self.broken != Some(Broken::ClaimMuted)) {
             for i in self.ended_before..self.rows.len() {
                 if self.rows.get(i).is_some_and(|r| r.state == State::Queued) {
                     self.end(i, State::Refused, reason);

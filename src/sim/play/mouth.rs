@@ -17,8 +17,6 @@ use crate::{
 
 /// For how long a claimed row belongs to who claimed it.
 const LEASE_MS: Millis = 15_000;
-/// From row to row.
-const PACE_MS: Millis = 40;
 /// For how long the platform knows a nonce; after it a repeat would be a second message.
 const NONCE_MS: Millis = 120_000;
 
@@ -32,6 +30,8 @@ pub(super) struct Mouth {
     /// What the platform has posted: by nonce, the message (none for a reaction) and when.
     posted: HashMap<String, (Option<String>, Millis)>,
     posts: u64,
+    /// From row to row.
+    pace_ms: Millis,
     /// The gateway does nothing until then.
     down_until: Millis,
     /// A row that a gateway left behind is free then.
@@ -39,13 +39,17 @@ pub(super) struct Mouth {
 }
 
 impl Mouth {
+    pub(super) fn new(pace_ms: Millis) -> Self {
+        Self { pace_ms, ..Self::default() }
+    }
+
     pub(super) fn due(&self) -> Option<Millis> {
         self.due
     }
 
     pub(super) fn wake(&mut self, now: Millis) {
         if self.slow.is_none() {
-            let soon = self.due.map_or(now + PACE_MS, |t| t.min(now + PACE_MS));
+            let soon = self.due.map_or(now + self.pace_ms, |t| t.min(now + self.pace_ms));
             self.due = Some(soon.max(self.down_until));
         }
     }
@@ -91,7 +95,7 @@ impl<S: Site> RoomPlay<S> {
         if row.fence == 1 {
             self.checker.claimed(&row.dedupe, now, &self.policy)?;
         }
-        self.mouth.due = Some(now + PACE_MS);
+        self.mouth.due = Some(now + self.mouth.pace_ms);
         match self.mouth.fault.take() {
             Some(MouthFault::CrashClaimed) => {
                 self.mouth.lease_until = now + LEASE_MS + 1;
@@ -107,7 +111,7 @@ impl<S: Site> RoomPlay<S> {
     }
 
     fn send(&mut self, row: &Claimed, fault: Option<MouthFault>, now: Millis) -> Result<(), WorldFault> {
-        self.mouth.due = Some(now + PACE_MS);
+        self.mouth.due = Some(now + self.mouth.pace_ms);
         self.ring(now);
         let before = self.mouth.posted.get(&row.nonce).cloned();
         let gone = row.reply_to.as_ref().is_some_and(|id| !self.lines.stands(id));

@@ -35,6 +35,8 @@ pub(super) struct Lines {
     events: Vec<Event>,
     events_in_all: u64,
     rows: HashMap<String, RowKind>,
+    /// Deleted lines that the machine need not know of yet.
+    pub(super) gone: Vec<String>,
     /// Echoes that the platform has not shown us yet.
     echoes: Vec<(Millis, Event)>,
 }
@@ -138,8 +140,8 @@ impl<S: Site> RoomPlay<S> {
                 self.model(*talk, *ms, *twice);
                 Ok(())
             }
-            Act::Gate { me, room, ms } => {
-                self.gate_model(*me, *room, *ms);
+            Act::Gate { me, all, ms } => {
+                self.gate_model(*me, *all, *ms);
                 Ok(())
             }
             Act::Mouth { fault } => {
@@ -180,6 +182,7 @@ impl<S: Site> RoomPlay<S> {
     fn delete(&mut self, back: usize, now: Millis) -> Result<(), WorldFault> {
         let Some(line) = self.lines.back(back).filter(|l| !l.deleted).cloned() else { return Ok(()) };
         self.lines.delete(&line.id);
+        self.lines.gone.push(line.id.clone());
         self.counts.deletes += 1;
         // A post of ours is deleted by an owner.
         let by = if line.author.kind == AuthorKind::Own { author(2) } else { line.author };

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use parlor_core::{
-    Act as DraftAnswer, Draft, DraftAct, DraftFailed, EffectId, EffectKind, Input, Millis, ObligationId, Outcome, Policy, RowKind,
-    Verdict,
+    Act as DraftAnswer, Draft, DraftAct, DraftFailed, EffectId, EffectKind, Input, Millis, ObligationId, Outcome, Policy, RowKind, Verdict,
 };
 
 use super::{Counts, WorldFault, mouth::Mouth, people::Lines};
@@ -69,14 +68,15 @@ impl Setting {
 }
 
 impl<S: Site> RoomPlay<S> {
-    pub(super) fn new(room: usize, site: S, policy: Policy) -> Self {
+    pub(super) fn new(room: usize, site: S, setting: Setting) -> Self {
+        let policy = setting.policy();
         Self {
             site,
             policy,
             checker: Checker::new(room),
             counts: Counts::default(),
             lines: Lines::default(),
-            mouth: Mouth::default(),
+            mouth: Mouth::new(setting.pace_ms),
             talk: Talk::Reply,
             draft_ms: 3_000,
             twice: false,
@@ -158,6 +158,11 @@ impl<S: Site> RoomPlay<S> {
         }
         let alive = looked.alive;
         self.take(looked, now)?;
+        if alive {
+            for id in std::mem::take(&mut self.lines.gone) {
+                self.checker.deleted(&id);
+            }
+        }
         if cut.is_some() {
             self.counts.crashes += 1;
         }

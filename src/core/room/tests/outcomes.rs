@@ -121,9 +121,12 @@ fn a_full_queue_keeps_direct_questions_and_loses_none_silently() {
     assert_eq!(s.recorded(What::Notice, Why::QueueFull), 6);
     s.says("p0", "bob: wait");
     s.run_for(30_000);
-    s.says("p0", "wren, and cone 04?");
+    let late = s.says("p0", "wren, and cone 04?");
     assert_eq!(s.room.open(), 64, "the same author's own takes it in");
     assert_eq!(s.room.tally().declined, 6);
+    s.deletes("p0", &late);
+    let owed = s.room.view(s.now).obligations;
+    assert!(owed.iter().flat_map(|o| &o.lines).all(|l| l.platform_id != late), "a deleted line is owed nothing");
     s.check();
 }
 
