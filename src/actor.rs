@@ -6,6 +6,7 @@
 //! the outbox.
 
 mod batch;
+mod by_hand;
 mod clock;
 mod context;
 mod drafter;
@@ -23,6 +24,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use by_hand::ByHand;
 pub use clock::wall_ms;
 
 use crate::{

@@ -80,7 +80,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<()> {
     let filter = std::env::var("PARLOR_LOG").ok();
-    telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or(LOG)))?;
+    // What goes wrong in a simulation is meant to.
+    let log = if matches!(command, Command::Sim(_)) { "error" } else { LOG };
+    telemetry::init(telemetry::LogFormat::Human, Some(filter.as_deref().unwrap_or(log)))?;
     match command {
         Command::Dev(Dev { dir, state, database_url, listen }) => {
             block_on(dev::run(dev::Options { dir, state, database: database_url, listen }))

@@ -16,6 +16,7 @@ mod broken;
 mod check;
 mod memory;
 mod play;
+mod postgres;
 mod script;
 mod shrink;
 mod words;
@@ -27,10 +28,16 @@ pub use play::Counts;
 
 use memory::Memory;
 use play::{Ended, play};
+use postgres::Postgres;
 use script::Script;
 use world::World;
 
-use crate::replay::Random;
+use secrecy::SecretString;
+
+use crate::{
+    dev::postgres::{PrivateOptions, PrivateServer},
+    replay::Random,
+};
 
 /// Moves of one script. Long enough for queues to fill and waits to be learned, short enough to be made small in seconds.
 const MOVES: usize = 500;
@@ -58,6 +65,9 @@ pub struct Args {
     /// Break one thing on purpose: a run that does not find it has failed
     #[arg(long = "break", value_name = "WHAT")]
     pub broken: Option<Broken>,
+    /// Play on a private Postgres, through the real ledger and actor: some hundred steps a second
+    #[arg(long, conflicts_with = "broken")]
+    pub postgres: bool,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
@@ -66,7 +76,7 @@ pub struct Args {
 impl Args {
     /// A run with every default.
     pub fn of(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, only: None, script: None, archive_dir: FOLDER.into(), broken: None, json: false }
+        Self { seed, steps, only: None, script: None, archive_dir: FOLDER.into(), broken: None, postgres: false, json: false }
     }
 }
 
@@ -136,10 +146,36 @@ pub fn run(args: &Args) -> Result<(), SimError> {
     Ok(())
 }
 
-/// Simulates in memory.
+/// Simulates in memory, or on a private server that is gone afterwards.
 pub fn simulate(args: &Args) -> Result<Report, SimError> {
+    if args.postgres {
+        return on_private_server(args);
+    }
     let broken = args.broken;
     simulate_in(args, || Ok(Memory { broken }))
+}
+
+/// Simulates on a migrated database that nobody else uses, and whose clock the simulation takes over. It must not be called by
+/// a task of an async runtime, since it has one of its own.
+pub fn simulate_on(args: &Args, database: &SecretString) -> Result<Report, SimError> {
+    let world = Postgres::take(database)?;
+    simulate_in(args, || Ok(world.clone()))
+}
+
+fn on_private_server(args: &Args) -> Result<Report, SimError> {
+    let folder = std::env::temp_dir().join(format!("parlor-sim-{}", uuid::Uuid::new_v4().simple()));
+    let lost = |e: &dyn std::fmt::Display| SimError::Lost(e.to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let options = PrivateOptions { fast: true, max_connections: 0 };
+    let report = runtime.block_on(PrivateServer::start(&folder, options)).map_err(|e| lost(&e)).and_then(|server| {
+        runtime.block_on(crate::ledger::migrate(&server.url())).map_err(|e| lost(&e))?;
+        let report = simulate_on(args, &server.url());
+        runtime.block_on(server.stop()).map_err(|e| lost(&e))?;
+        report
+    });
+    // A folder that stays is some megabytes in a place that is swept.
+    let _ = std::fs::remove_dir_all(&folder);
+    report
 }
 
 /// Plays scripts, each in a new world, until there were enough steps.

@@ -21,7 +21,7 @@ use super::{
     feed::Typists,
     restore,
 };
-use crate::ledger::{Bell, LedgerError, LedgerItem, Session};
+use crate::ledger::{Bell, LedgerError, LedgerItem, Session, StepRecord};
 
 /// Completions that wait for the machine. It has one draft and few gate calls under way, so a full mailbox is a fault and is
 /// logged; the completion then waits.
@@ -71,6 +71,8 @@ pub(super) struct Boot {
     /// When something besides the machine wants a look: a mute that ends, a job that is due, ms.
     look_at: Option<Millis>,
     report: Report,
+    /// What was stored, kept for who drives this boot by hand.
+    journal: Option<Vec<StepRecord>>,
 }
 
 impl Boot {
@@ -116,6 +118,7 @@ impl Boot {
             deaf_since: None,
             look_at: None,
             report,
+            journal: None,
         })
     }
 
@@ -157,7 +160,7 @@ impl Boot {
         }
     }
 
-    async fn look(&mut self) -> Result<(), LedgerError> {
+    pub(super) async fn look(&mut self) -> Result<(), LedgerError> {
         // A look that was given up midway is under way still.
         self.report.looks.send_modify(|n| *n |= 1);
         let done = self.round().await;
@@ -177,7 +180,7 @@ impl Boot {
     }
 
     /// A clean stop: what is pending is stored, with a snapshot. Without a database the next boot reads it again.
-    async fn rest(mut self) -> End {
+    pub(super) async fn rest(&mut self) -> End {
         let now = self.clock.now_ms();
         let stored = async {
             if self.batch.is_empty() {
@@ -192,5 +195,33 @@ impl Boot {
             Err(error) => tracing::debug!(room = self.config.name, %error, "the room ended without a snapshot"),
         }
         End::Stopped
+    }
+
+    pub(super) fn keep_journal(&mut self) {
+        self.journal = Some(Vec::new());
+    }
+
+    pub(super) fn take_journal(&mut self) -> Vec<StepRecord> {
+        self.journal.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub(super) fn machine(&self) -> &Room {
+        &self.machine
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) fn tell(&mut self, input: Input) {
+        self.arrived.push(input);
+    }
+
+    pub(super) fn has_mail(&self) -> bool {
+        !self.arrived.is_empty() || !self.mailbox.is_empty()
+    }
+
+    pub(super) fn look_at(&self) -> Option<Millis> {
+        self.look_at
     }
 }

@@ -343,7 +343,7 @@ fn restored(ledger: &mut Ledger, lose: bool) -> Result<Room, WorldError> {
 }
 
 /// As `actor::policy` has it: nobody has said anything about the room yet.
-fn closed() -> Policy {
+pub(super) fn closed() -> Policy {
     Policy { revision: 0, mode: Mode::Shadow, muted: true, stopped: true, ..Policy::new(Vec::new()) }
 }
 
@@ -366,7 +366,7 @@ fn input_of(item: &Item, row: Option<&String>) -> Input {
     }
 }
 
-fn is_begun(effect: &Effect) -> bool {
+pub(super) fn is_begun(effect: &Effect) -> bool {
     matches!(effect.kind, EffectKind::Gate(_) | EffectKind::Draft(_) | EffectKind::CancelDraft { .. })
 }
 

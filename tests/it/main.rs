@@ -37,5 +37,6 @@ mod room_memory;
 mod room_mute;
 mod room_overtaken;
 mod room_silence;
+mod sim;
 mod support;
 mod tidy;

@@ -135,6 +135,9 @@ impl Boot {
         }
         self.batch.close(&self.machine, self.clock.now_ms(), false)?;
         self.session.steps(self.batch.steps()).await?;
+        if let Some(journal) = &mut self.journal {
+            journal.extend_from_slice(self.batch.steps());
+        }
         let (effects, told) = self.batch.stored();
         if told {
             self.means.ringer.ring(self.config.stream);
