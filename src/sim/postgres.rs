@@ -130,6 +130,7 @@ fn policy_row(policy: &Policy) -> PolicyRow {
 
 /// What the ledger refuses is wrong here, since nothing is asked of it that a process would not ask; what it cannot do now is
 /// the end of the run.
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by it, and arrive by value")]
 fn failed(error: LedgerError) -> WorldError {
     if error.is_transient() { WorldError::Lost(error.to_string()) } else { WorldError::Wrong(error.to_string()) }
 }
