@@ -356,8 +356,7 @@ fn item(row: &Row<'_>, at: i64, links: Vec<Link>) -> Item {
         platform_id: own(&row.id),
         author: Author {
             id: own(&row.author_id),
-            // A name is read only to find it in texts.
-            name: if row.mentions.is_none() { own(&row.author_name) } else { String::new() },
+            name: own(&row.author_name),
             kind: if row.bot { AuthorKind::Bot } else { AuthorKind::Human },
         },
         text: own(&row.content),
