@@ -14,6 +14,7 @@ use std::{
 mod archive;
 mod broken;
 mod check;
+pub mod fuzz;
 mod memory;
 mod play;
 mod postgres;
@@ -68,6 +69,12 @@ pub struct Args {
     /// Play on a private Postgres, through the real ledger and actor: some hundred steps a second
     #[arg(long, conflicts_with = "broken")]
     pub postgres: bool,
+    /// Fuzz this instead, for some seconds
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["broken", "postgres", "script", "only"])]
+    pub fuzz: Option<fuzz::Target>,
+    /// How long to fuzz, s
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u64,
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
@@ -76,7 +83,18 @@ pub struct Args {
 impl Args {
     /// A run with every default.
     pub fn of(seed: u64, steps: u64) -> Self {
-        Self { seed, steps, only: None, script: None, archive_dir: FOLDER.into(), broken: None, postgres: false, json: false }
+        Self {
+            seed,
+            steps,
+            only: None,
+            script: None,
+            archive_dir: FOLDER.into(),
+            broken: None,
+            postgres: false,
+            fuzz: None,
+            seconds: 60,
+            json: false,
+        }
     }
 }
 
@@ -97,6 +115,18 @@ pub enum SimError {
         script: u64,
         /// Where the small script is.
         archive: PathBuf,
+    },
+    /// A fuzzed run failed.
+    #[error("{why}; seed {seed}, after {runs} runs. The bytes are in {}", .bytes.display())]
+    Fuzzed {
+        /// What was seen.
+        why: String,
+        /// Seed of the run.
+        seed: u64,
+        /// Sound runs before it.
+        runs: u64,
+        /// Where the bytes are.
+        bytes: PathBuf,
     },
     /// Nothing was found in a world that was broken on purpose.
     #[error("{0:?} was not found in {1} steps; a checker is blind, or the run is too short for it")]
@@ -132,6 +162,11 @@ pub struct Report {
 
 /// Simulates and prints.
 pub fn run(args: &Args) -> Result<(), SimError> {
+    if let Some(target) = args.fuzz {
+        let fuzzed = fuzz::fuzz(target, args.seed, args.seconds, &args.archive_dir)?;
+        let text = if args.json { serde_json::json!(fuzzed).to_string() + "\n" } else { fuzzed.table() };
+        return Ok(io::stdout().write_all(text.as_bytes())?);
+    }
     let report = match (simulate(args), args.broken) {
         (Err(SimError::Violated { violation, seed, script, archive }), Some(broken)) => {
             let found = format!("{broken:?} was found: {violation}; seed {seed}, script {script}, made small in {}\n", archive.display());

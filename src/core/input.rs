@@ -35,6 +35,28 @@ pub enum Input {
     Tick,
 }
 
+/// Latest time that is believed, ms: the end of the year 9999. Sums of times and waits stay far from the end of the scale then.
+pub(crate) const LATEST_MS: Millis = 253_402_300_799_999;
+
+/// A time within 1970 to 9999.
+pub(crate) fn believed(ms: Millis) -> Millis {
+    ms.clamp(0, LATEST_MS)
+}
+
+impl Input {
+    /// The same with times that can be reckoned with, whatever a platform or a clock said.
+    pub(crate) fn levelled(mut self) -> Self {
+        match &mut self {
+            Self::Item(item) | Self::Echo(Echo { item, .. }) => item.at = believed(item.at),
+            Self::Submission(s) => s.expires_at = believed(s.expires_at),
+            Self::Policy(policy) => policy.level(),
+            Self::Typing { .. } | Self::Verdict(_) | Self::Act(_) | Self::DraftFailed(_) | Self::Outbox(_) | Self::Resumed | Self::Tick => {
+            }
+        }
+        self
+    }
+}
+
 /// A line, or a change of one, as the ledger holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {

@@ -168,7 +168,44 @@ impl Default for Timings {
     }
 }
 
+/// The longest wait that is believed, ms: a year. Documents allow far less; this is for what was written past them.
+const LONGEST_WAIT_MS: Millis = 366 * 86_400_000;
+
+impl Timings {
+    /// Each of them.
+    fn all_mut(&mut self) -> [&mut Millis; 19] {
+        [
+            &mut self.burst_gap_ms,
+            &mut self.draft_quiet_ms,
+            &mut self.turn_done_ms,
+            &mut self.turn_open_ms,
+            &mut self.typing_done_ms,
+            &mut self.typing_open_ms,
+            &mut self.alone_ms,
+            &mut self.typing_fresh_ms,
+            &mut self.room_wait_start_ms,
+            &mut self.room_wait_min_ms,
+            &mut self.room_wait_max_ms,
+            &mut self.room_expiry_ms,
+            &mut self.lull_ms,
+            &mut self.opening_expiry_ms,
+            &mut self.cooldown_ms,
+            &mut self.draft_timeout_ms,
+            &mut self.draft_max_age_ms,
+            &mut self.direct_max_age_ms,
+            &mut self.typing_refresh_ms,
+        ]
+    }
+}
+
 impl Policy {
+    /// Brings its waits into a range that can be reckoned with.
+    pub(crate) fn level(&mut self) {
+        for ms in self.timings.all_mut().into_iter().chain([&mut self.slow_mode_ms]) {
+            *ms = (*ms).clamp(0, LONGEST_WAIT_MS);
+        }
+    }
+
     /// A policy with every default, for one or several personas: Active, not muted, gate `Rules`.
     #[must_use]
     pub fn new(members: Vec<Member>) -> Self {

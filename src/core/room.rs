@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Decision, Effect, EffectId, EffectKind, Input, Line, Millis, ObligationId, Policy, Seen, Tally, What, Why,
     burst::Burst,
+    input::believed,
     names::Names,
     obligation::Obligation,
     people::{People, PersonaNo, Who},
@@ -150,7 +151,8 @@ impl Out {
 impl Room {
     /// A room that has seen nothing.
     #[must_use]
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(mut policy: Policy) -> Self {
+        policy.level();
         let mut room = Self {
             n: 0,
             now: 0,
@@ -200,13 +202,14 @@ impl Room {
     }
 
     /// Takes one input at a time and gives what is to be done, in order. Time never goes back: an earlier `now` counts as the
-    /// latest one seen. Nothing here panics or fails; what does not fit is recorded and ignored.
+    /// latest one seen, and one outside the years 1970 to 9999 as the nearest within. Nothing here panics or fails; what does not
+    /// fit is recorded and ignored.
     pub fn step(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         self.n += 1;
         let before = self.now;
-        self.now = self.now.max(now);
+        self.now = self.now.max(believed(now));
         let mut out = Out { input: self.n, effects: Vec::new(), bursts: 0 };
-        match input {
+        match input.levelled() {
             Input::Item(item) => self.on_item(item, &mut out),
             Input::Echo(echo) => self.on_echo(&echo, &mut out),
             Input::Typing { author } => self.on_typing(&author),

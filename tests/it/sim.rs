@@ -2,7 +2,10 @@
 
 use parlor::{
     replay,
-    sim::{self, Args, Broken, SimError},
+    sim::{
+        self, Args, Broken, SimError,
+        fuzz::{Target, fuzz},
+    },
 };
 
 use super::support::postgres::TestDb;
@@ -46,4 +49,13 @@ fn a_script_that_breaks_a_rule_is_an_archive_that_replay_loads() {
     assert_eq!(report.bad_rows, 0, "{:?}", report.bad_examples);
     let again = Args { script: Some(archive), ..args };
     assert!(matches!(sim::simulate(&again), Err(SimError::Violated { .. })));
+}
+
+#[test]
+fn bytes_that_nobody_meant_break_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [Target::Inputs, Target::Rows] {
+        let fuzzed = fuzz(target, seed(), 3, folder.path()).unwrap();
+        assert!(fuzzed.runs > 10 && fuzzed.reached.len() > 20, "{fuzzed:?}");
+    }
 }

@@ -52,23 +52,14 @@ pub(super) fn scan(text: &str) -> Found<'_> {
 }
 
 /// The same where a character beyond ASCII stands in the run that starts there: letters of other scripts are words, their
-/// punctuation is not.
+/// punctuation is not. One pass over what it passes by: a line may be a megabyte of such punctuation.
 #[cold]
 fn scan_wide(text: &str, start: usize) -> Found<'_> {
-    let (gap, from) = text.split_at(start);
-    let (run, tail) = from.split_at(from.bytes().position(|c| c.is_ascii() && !is_letter(c)).unwrap_or(from.len()));
-    match run.char_indices().find(|(_, c)| !(c.is_alphanumeric() || *c == '_')) {
-        None => Found { gap, word: run, tail, letters: letters_of(run) },
-        Some((0, c)) => {
-            let skip = start + c.len_utf8();
-            let found = scan(text.split_at(skip).1);
-            Found { gap: text.split_at(skip + found.gap.len()).0, ..found }
-        }
-        Some((at, _)) => {
-            let (word, _) = run.split_at(at);
-            Found { gap, word, tail: text.split_at(start + at).1, letters: letters_of(word) }
-        }
-    }
+    let of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (_, from) = text.split_at(start);
+    let (gap, from) = text.split_at(start + from.find(of_word).unwrap_or(from.len()));
+    let (word, tail) = from.split_at(from.find(|c| !of_word(c)).unwrap_or(from.len()));
+    Found { gap, word, tail, letters: letters_of(word) }
 }
 
 /// A letter or digit of ASCII, or an underscore.
@@ -129,5 +120,13 @@ mod tests {
                 assert_eq!((found.word, found.letters), (word.as_str(), letters_of(&word)), "{text:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_megabyte_of_emoji_has_no_word_and_a_word_after_it_is_found() {
+        let text = "\u{1f3fa}".repeat(1 << 18);
+        assert_eq!(scan(&text).word, "");
+        let (gap, word, tail) = next_word("\u{1f3fa}\u{2026} .a\u{e9}_1\u{2026}b");
+        assert_eq!((gap, word, tail), ("\u{1f3fa}\u{2026} .", "a\u{e9}_1", "\u{2026}b"));
     }
 }
