@@ -29,6 +29,8 @@ enum Command {
     Replay(replay::Args),
     /// Plays rooms from a seed, with everything going wrong, and checks that nothing is said twice, lost, or out of turn.
     Sim(sim::Args),
+    /// Fits the weights of the embedded gate to archives, or judges how well they do.
+    TrainGate(replay::TrainArgs),
     /// Says something in a room of a running `parlor dev`.
     Say(cli::Say),
     /// Shows the lines of a room.
@@ -92,6 +94,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench(args) => Ok(bench::run(&args)?),
         Command::Replay(args) => Ok(dev::replay(&args)?),
         Command::Sim(args) => Ok(sim::run(&args)?),
+        Command::TrainGate(args) => Ok(replay::train(&args)?),
         Command::Say(say) => block_on(say.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),

@@ -35,6 +35,7 @@ mod seat;
 mod sweep;
 mod table;
 mod tape;
+mod train;
 mod truth;
 
 pub use args::{Args, Drafting};
@@ -45,6 +46,7 @@ pub use random::Random;
 pub use report::Report;
 pub use sweep::Sweep;
 pub use tape::Tape;
+pub use train::{TrainArgs, train};
 
 use drafter::Drafts;
 use seat::Seat;

@@ -110,6 +110,7 @@ impl RoomConfig {
             owners: vec![OWNER.to_owned()],
             gate: match spec.gate.kind {
                 room::GateKind::Rules => GateKind::Rules,
+                room::GateKind::Embedded => GateKind::Embedded,
             },
             timings: spec.floor.timings(),
             budget: Budget {

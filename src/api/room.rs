@@ -166,8 +166,10 @@ pub struct GateSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GateKind {
     /// Fixed rules, no model.
-    #[default]
     Rules,
+    /// Trained models inside the machine; nothing is asked of a provider.
+    #[default]
+    Embedded,
 }
 
 /// What may be spent.
@@ -256,6 +258,12 @@ pub struct FloorSpec {
     /// The typing indicator is refreshed this often.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typing_refresh: Option<Wait>,
+    /// What somebody writes this soon after our post to them was written before they read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<Wait>,
+    /// A statement to the persona this soon after its post to the author may be the rest of what was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement_window: Option<Wait>,
     /// Consecutive posts by agents since the last line of a person; 1 to 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_turns: Option<i32>,
@@ -292,6 +300,8 @@ impl FloorSpec {
             draft_max_age_ms: or(self.draft_max_age, d.draft_max_age_ms),
             direct_max_age_ms: or(self.direct_max_age, d.direct_max_age_ms),
             typing_refresh_ms: or(self.typing_refresh, d.typing_refresh_ms),
+            read_ms: or(self.read, d.read_ms),
+            statement_window_ms: or(self.statement_window, d.statement_window_ms),
         }
     }
 }

@@ -2,7 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EffectId, Line, Millis, Why, people::Who, text::Form};
+use crate::{
+    EffectId, Line, Millis, Why,
+    judge::{
+        signs::{Signs, Words},
+        weigh::Weighed,
+    },
+    people::Who,
+    text::Form,
+};
 
 /// At most this many lines of a burst are kept: the first and the newest. Longer monologues lose their middle in the record,
 /// never in the ledger.
@@ -37,6 +45,9 @@ pub(crate) struct Burst {
     pub(crate) answered_early: Option<Millis>,
     /// Heard while the room caught up after a gap.
     pub(crate) late: bool,
+    /// How long before it a persona had spoken to its author, if one did.
+    pub(crate) since_us: Option<Millis>,
+    pub(crate) weighed: Weighed,
 }
 
 /// One line of a burst.
@@ -44,6 +55,8 @@ pub(crate) struct Burst {
 pub(crate) struct Said {
     pub(crate) line: Line,
     pub(crate) form: Form,
+    pub(crate) signs: Signs,
+    pub(crate) bytes: u32,
     pub(crate) to: To,
 }
 
@@ -53,6 +66,9 @@ pub(crate) struct To {
     /// The personas that it addresses, as bits of the roster, and why.
     pub(crate) personas: u64,
     pub(crate) why: Option<Why>,
+    /// The personas that it speaks about and not to, as bits of the roster.
+    #[serde(default)]
+    pub(crate) about: u64,
     /// It is for somebody else.
     pub(crate) others: bool,
     /// It names anybody, anywhere.
@@ -78,7 +94,15 @@ impl Burst {
             answered: None,
             answered_early: None,
             late: false,
+            since_us: None,
+            weighed: Weighed::default(),
         }
+    }
+
+    /// Takes up a line, and its words.
+    pub(crate) fn say(&mut self, said: Said, words: &Words) {
+        self.weighed.add(said.form, said.signs, words);
+        self.push(said);
     }
 
     pub(crate) fn push(&mut self, said: Said) {
@@ -103,7 +127,17 @@ impl Burst {
     }
 
     pub(crate) fn names_anybody(&self) -> bool {
-        self.lines.iter().any(|l| l.to.names || l.to.personas != 0)
+        self.lines.iter().any(|l| l.to.names || l.to.personas | l.to.about != 0)
+    }
+
+    /// Whether it only thanks.
+    pub(crate) fn only_thanks(&self) -> bool {
+        self.lines.iter().all(|l| l.form.bare_thanks())
+    }
+
+    /// Whether it speaks about a persona, and to nobody.
+    pub(crate) fn only_about(&self) -> bool {
+        self.lines.iter().all(|l| l.to.about != 0)
     }
 
     /// The line to reply to: the newest that asks, else the newest that addresses a persona, else the newest.

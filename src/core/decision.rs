@@ -19,6 +19,18 @@ pub struct Decision {
     pub effect: Option<EffectId>,
     /// What the machine had seen.
     pub seen: Seen,
+    /// What the models thought of the burst, where they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odds: Option<Odds>,
+}
+
+/// How likely a burst was for the persona, and for the room, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Odds {
+    /// For the persona.
+    pub me_permille: u16,
+    /// For the room.
+    pub room_permille: u16,
 }
 
 /// What the machine had seen when it decided.
@@ -99,6 +111,10 @@ codes! {
         InMidTalk = "in_mid_talk": "The author was in the middle of something already.",
         HelpedByOthers = "helped_by_others": "Somebody else is helping them.",
         GateSilent = "gate_silent": "The gate judged it not for us.",
+        NotWanted = "not_wanted": "Weighed again before a draft, it does not want an answer of ours.",
+        OnlyThanks = "only_thanks": "It thanks and asks nothing.",
+        AboutPersona = "about_persona": "It speaks about the persona and not to it.",
+        BeforeOurs = "before_ours": "It was written before our post could be read.",
         FromAgent = "from_agent": "It came from an agent and does not mention the persona.",
         AgentTurns = "agent_turns": "Agents have talked long enough without a person.",
         NoBudget = "no_budget": "No unprompted post is allowed now.",

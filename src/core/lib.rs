@@ -11,6 +11,7 @@ mod decision;
 mod effect;
 mod id;
 mod input;
+mod judge;
 mod names;
 mod obligation;
 mod people;
@@ -20,15 +21,19 @@ mod shingle;
 mod text;
 mod view;
 
-pub use decision::{Decision, Seen, What, Why};
+pub use decision::{Decision, Odds, Seen, What, Why};
 pub use effect::{Address, Draft, Effect, EffectKind, GateCall, Line, Owed, Row, RowKind};
 pub use id::{EffectId, Millis, ObligationId, ParseIdError};
 pub use input::{
     Act, Author, AuthorKind, DraftAct, DraftFailed, Echo, Failure, Input, Item, ItemKind, Link, Mention, OutboxResult, Outcome, Place,
     Submission, Verdict,
 };
+pub use judge::{
+    model::{Judge, Judges, Model, WeightsError},
+    observe::Observation,
+};
 pub use names::Names;
 pub use obligation::Tally;
-pub use policy::{Audience, Budget, GateKind, Member, Mode, Policy, Timings};
+pub use policy::{Audience, Bars, Budget, GateKind, Member, Mode, Policy, Timings};
 pub use room::{Room, SNAPSHOT_FORMAT};
 pub use view::{ObligationKind, ObligationState, ObligationView, Phase, View, WaitingFor};

@@ -110,6 +110,8 @@ impl Names {
                 if !found.iter().any(|m| m.id == name.id) {
                     found.push(Mention { id: name.id.clone(), pos });
                 }
+                // A colon ends the address: what follows is said, and not called.
+                opening = opening && !after.starts_with(':');
                 rest = after;
             } else {
                 opening = opening && opens(word);
@@ -227,6 +229,8 @@ mod tests {
             ("an oven for Ann", vec![("3", In)]),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}: hello", vec![("4", Open)]),
             ("wrens are birds", vec![]),
+            ("ann: wren told me", vec![("3", Open), ("wren", In)]),
+            ("will, wren: both of you", vec![("2", Open), ("wren", Open)]),
             ("@everyone who took the tongs?", vec![]),
             ("wren and wren again", vec![("wren", Open)]),
         ] {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AuthorKind, Millis, burst::Burst};
+use crate::{AuthorKind, Millis, burst::Burst, judge::talk::Standing};
 
 /// At most this many people are remembered; who was silent longest goes first (names of floor.md 1 have the same bound).
 const MAX_PEOPLE: usize = 512;
@@ -30,6 +30,8 @@ pub(crate) struct Person {
     pub(crate) spoken_to: Vec<(PersonaNo, Millis)>,
     /// The last other person who spoke to them, platform time.
     pub(crate) helped_at: Option<Millis>,
+    /// How they stand to the others.
+    pub(crate) standing: Standing,
     /// Their last burst, where it is neither owed nor waiting for a gate.
     pub(crate) rest: Option<Box<Burst>>,
     /// Counts touches, for forgetting the one silent longest.
@@ -99,6 +101,7 @@ impl People {
             types: false,
             spoken_to: Vec::new(),
             helped_at: None,
+            standing: Standing::default(),
             rest: None,
             touched,
         };

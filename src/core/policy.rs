@@ -25,6 +25,9 @@ pub struct Policy {
     pub gate: GateKind,
     /// Waits and limits.
     pub timings: Timings,
+    /// How likely something must be for the trained models to act on it.
+    #[serde(default)]
+    pub bars: Bars,
     /// The platform's slow mode, ms; 0 for none.
     pub slow_mode_ms: Millis,
     /// What may be spent.
@@ -73,13 +76,55 @@ pub struct Member {
 pub enum GateKind {
     /// The rules of floor.md 4, inside the machine.
     Rules,
+    /// The trained models, inside the machine.
+    Embedded,
     /// One `Gate` effect per burst, answered by a `Verdict`.
     Model,
 }
 
 impl GateKind {
     /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::Rules, Self::Model];
+    pub const ALL: &'static [Self] = &[Self::Rules, Self::Embedded, Self::Model];
+}
+
+/// How likely something must be, in thousandths. Chosen on real group chat (docs/judgement.md gives the curves).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bars {
+    /// For the persona: a burst that asks.
+    pub follow_asks_permille: u16,
+    /// For the persona: a burst that states something.
+    pub follow_permille: u16,
+    /// For the persona or for the room: a question to the room.
+    pub room_permille: u16,
+    /// The same: a remark may fit.
+    pub remark_permille: u16,
+    /// A line is somebody's answer: the room learns its wait from it.
+    pub answer_permille: u16,
+    /// A question to the room was answered.
+    pub answered_room_permille: u16,
+    /// A follow-up was answered.
+    pub answered_follow_permille: u16,
+    /// A question to the room still wants an answer.
+    pub wanted_permille: u16,
+    /// A statement to the persona soon after its post wants an answer.
+    pub statement_permille: u16,
+}
+
+impl Default for Bars {
+    fn default() -> Self {
+        Self {
+            follow_asks_permille: 150,
+            follow_permille: 500,
+            room_permille: 400,
+            remark_permille: 250,
+            answer_permille: 400,
+            answered_room_permille: 140,
+            answered_follow_permille: 300,
+            wanted_permille: 600,
+            statement_permille: 600,
+        }
+    }
 }
 
 /// What may be spent.
@@ -140,6 +185,10 @@ pub struct Timings {
     pub direct_max_age_ms: Millis,
     /// The typing indicator is refreshed this often.
     pub typing_refresh_ms: Millis,
+    /// What somebody writes this soon after our post to them was written before they read it.
+    pub read_ms: Millis,
+    /// A statement to the persona this soon after its post to the author may be the rest of what was answered.
+    pub statement_window_ms: Millis,
 }
 
 impl Default for Timings {
@@ -147,15 +196,15 @@ impl Default for Timings {
         Self {
             burst_gap_ms: 20_000,
             draft_quiet_ms: 2_500,
-            turn_done_ms: 10_000,
+            turn_done_ms: 12_000,
             turn_open_ms: 30_000,
             typing_done_ms: 4_000,
             typing_open_ms: 5_000,
             alone_ms: 4_000,
             typing_fresh_ms: 8_000,
             room_wait_start_ms: 100_000,
-            room_wait_min_ms: 100_000,
-            room_wait_max_ms: 180_000,
+            room_wait_min_ms: 90_000,
+            room_wait_max_ms: 130_000,
             room_expiry_ms: 600_000,
             lull_ms: 180_000,
             opening_expiry_ms: 300_000,
@@ -164,6 +213,8 @@ impl Default for Timings {
             draft_max_age_ms: 180_000,
             direct_max_age_ms: 600_000,
             typing_refresh_ms: 8_000,
+            read_ms: 10_000,
+            statement_window_ms: 180_000,
         }
     }
 }
@@ -173,7 +224,7 @@ const LONGEST_WAIT_MS: Millis = 366 * 86_400_000;
 
 impl Timings {
     /// Each of them.
-    fn all_mut(&mut self) -> [&mut Millis; 19] {
+    fn all_mut(&mut self) -> [&mut Millis; 21] {
         [
             &mut self.burst_gap_ms,
             &mut self.draft_quiet_ms,
@@ -194,6 +245,8 @@ impl Timings {
             &mut self.draft_max_age_ms,
             &mut self.direct_max_age_ms,
             &mut self.typing_refresh_ms,
+            &mut self.read_ms,
+            &mut self.statement_window_ms,
         ]
     }
 }
@@ -206,7 +259,7 @@ impl Policy {
         }
     }
 
-    /// A policy with every default, for one or several personas: Active, not muted, gate `Rules`.
+    /// A policy with every default, for one or several personas: Active, not muted, gate `Embedded`.
     #[must_use]
     pub fn new(members: Vec<Member>) -> Self {
         Self {
@@ -217,8 +270,9 @@ impl Policy {
             audience: Audience::Room,
             owners: Vec::new(),
             members,
-            gate: GateKind::Rules,
+            gate: GateKind::Embedded,
             timings: Timings::default(),
+            bars: Bars::default(),
             slow_mode_ms: 0,
             budget: Budget::default(),
             decline_emoji: "\u{1f937}".into(),

@@ -8,6 +8,7 @@ mod clock;
 mod floor;
 mod gate;
 mod hush;
+mod judged;
 mod lines;
 mod outbox;
 mod owe;
@@ -20,9 +21,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Effect, EffectId, EffectKind, Input, Line, Millis, ObligationId, Policy, Seen, Tally, What, Why,
+    Decision, Effect, EffectId, EffectKind, GateKind, Input, Judges, Line, Millis, Observation, ObligationId, Policy, Seen, Tally, What, Why,
     burst::Burst,
     input::believed,
+    judge::talk::{By, Talk},
     names::Names,
     obligation::Obligation,
     people::{People, PersonaNo, Who},
@@ -33,7 +35,7 @@ use outbox::{Post, Sending};
 use restraint::Restraint;
 
 /// Format of a stored [`Room`]; a store that finds another rebuilds the room from the ledger.
-pub const SNAPSHOT_FORMAT: u32 = 1;
+pub const SNAPSHOT_FORMAT: u32 = 2;
 
 /// Lines whose author is remembered, to tell whom a bare reply link is for. A reply goes back further than this in under 1 %
 /// of links of the archives; such a link counts as one to somebody else.
@@ -54,6 +56,7 @@ pub struct Room {
     members: Vec<PersonaNo>,
     names: Names,
     people: People,
+    talk: Talk,
     recent: VecDeque<(u64, By)>,
     /// Bursts that are owed, or wait for a gate.
     active: Vec<Burst>,
@@ -82,13 +85,11 @@ pub struct Room {
     /// The shell catches up after a gap.
     catching_up: bool,
     tally: Tally,
-}
-
-/// Who wrote a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum By {
-    Person(Who),
-    Own(PersonaNo),
+    #[serde(skip, default = "Judges::embedded")]
+    judges: &'static Judges,
+    /// For training: what the models were asked.
+    #[serde(skip)]
+    observed: Option<Vec<Observation>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -162,6 +163,7 @@ impl Room {
             members: Vec::new(),
             names: Names::default(),
             people: People::default(),
+            talk: Talk::default(),
             recent: VecDeque::new(),
             active: Vec::new(),
             resting: VecDeque::new(),
@@ -179,6 +181,8 @@ impl Room {
             hushed_since: None,
             catching_up: false,
             tally: Tally::default(),
+            judges: Judges::embedded(),
+            observed: None,
         };
         room.enrol();
         room
@@ -188,6 +192,13 @@ impl Room {
     #[must_use]
     pub fn numbered_from(mut self, n: u64) -> Self {
         self.n = n;
+        self
+    }
+
+    /// The same room with other weights, for training and for comparing them.
+    #[must_use]
+    pub fn judged_by(mut self, judges: &'static Judges) -> Self {
+        self.judges = judges;
         self
     }
 
@@ -290,6 +301,14 @@ impl Room {
         self.policy.muted || self.policy.stopped
     }
 
+    /// Whether the trained models judge, and not the plain rules.
+    fn judged(&self) -> bool {
+        match self.policy.gate {
+            GateKind::Rules => false,
+            GateKind::Embedded | GateKind::Model => true,
+        }
+    }
+
     fn burst(&self, id: u64) -> Option<&Burst> {
         self.active.iter().find(|b| b.id == id)
     }
@@ -299,7 +318,9 @@ impl Room {
     }
 
     fn record(&self, out: &mut Out, what: What, why: Why, about: About) {
-        let lines = about.burst.and_then(|id| self.burst(id)).map_or(about.lines, Burst::seqs);
+        let burst = about.burst.and_then(|id| self.burst(id));
+        let odds = burst.filter(|b| b.weighed.me + b.weighed.room > 0.0).map(Self::odds_of);
+        let lines = burst.map_or(about.lines, Burst::seqs);
         out.push(EffectKind::Record(Decision {
             what,
             why,
@@ -307,6 +328,7 @@ impl Room {
             obligations: about.obligations,
             effect: about.effect,
             seen: Seen { cursor: self.cursor, lines },
+            odds,
         }));
     }
 }

@@ -35,6 +35,10 @@ impl Form {
     pub(crate) fn request(self) -> bool {
         self.0 & (Self::QUESTION | Self::REQUEST) != 0
     }
+    /// It thanks.
+    pub(crate) fn thanks(self) -> bool {
+        self.0 & Self::THANKS != 0
+    }
     /// It is a thanks and nothing else.
     pub(crate) fn bare_thanks(self) -> bool {
         self.0 & Self::THANKS != 0 && !self.request() && self.0 & Self::SHORT != 0

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{import::Format, sweep::Sweep};
 
 /// The share of reply links that a live room is taken to see, where nothing else is asked for.
-const VISIBLE_LINKS: f64 = 0.3;
+pub(super) const VISIBLE_LINKS: f64 = 0.3;
 /// How long a draft takes, ms, where nothing else is asked for.
 const DRAFT_MS: i64 = 6_000;
 
@@ -113,7 +113,7 @@ fn dollars(text: &str) -> Result<u64, String> {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("a share is from 0 to 1".into()) }
 }

@@ -4,7 +4,7 @@
 
 use parlor_core::{
     Author, AuthorKind, Draft, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis, ObligationId,
-    ObligationKind, OutboxResult, Outcome, Room, Row, RowKind, Verdict,
+    ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
 };
 
 use super::{diary::Diary, drafter::Pen, seat::Seat};
@@ -74,7 +74,7 @@ pub(super) trait Listener: Sized {
 impl Listener for Drive {
     fn new(room: &str, persona: Member, seat: &Seat) -> Self {
         Self {
-            room: Room::new(seat.policy(&persona)),
+            room: Room::new(seat.policy(&persona)).judged_by(seat.judges),
             diary: seat.diary(),
             pen: Pen::new(seat.drafts.as_ref(), room, &persona),
             persona,
@@ -111,6 +111,26 @@ impl Listener for Drive {
 }
 
 impl Drive {
+    /// The machine writes down what its models are asked.
+    pub(super) fn observed(mut self) -> Self {
+        self.room.start_observing();
+        self
+    }
+
+    /// A line, after a change of the policy.
+    pub(super) fn line_under(&mut self, item: Item, policy: Policy) -> Result<(), Stuck> {
+        while self.wake().is_some_and(|w| w < item.at) {
+            self.pass()?;
+        }
+        self.step(Input::Policy(Box::new(policy)))?;
+        self.line(item)
+    }
+
+    /// What the machine's models were asked.
+    pub(super) fn take_observed(&mut self) -> Vec<parlor_core::Observation> {
+        self.room.take_observed()
+    }
+
     /// The machine as it stands.
     pub(super) fn into_room(self) -> Room {
         self.room

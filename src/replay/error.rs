@@ -99,4 +99,15 @@ pub enum ReplayError {
     /// The report cannot be printed.
     #[error("cannot print the report: {0}")]
     Print(#[from] io::Error),
+    /// The weights that were trained cannot be put down.
+    #[error("the weights cannot be put into JSON: {0}")]
+    Unwritable(#[from] parlor_core::WeightsError),
+    /// The weights that were trained cannot be written.
+    #[error("cannot write the weights to {path}: {source}; give --out a file in a folder that exists and has room")]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }

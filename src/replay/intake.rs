@@ -47,6 +47,14 @@ pub(super) struct RoomRun<L> {
     last_ts: i64,
 }
 
+impl<L> RoomRun<L> {
+    /// The same room, heard by another.
+    pub(super) fn with<M>(self, listener: M) -> RoomRun<M> {
+        let Self { name, persona, facts, names, last_ts, .. } = self;
+        RoomRun { name, persona, facts, listener, names, last_ts }
+    }
+}
+
 /// What was read, and how fast.
 pub(super) struct Taken<L> {
     pub rooms: Vec<RoomRun<L>>,
@@ -64,17 +72,9 @@ pub(super) struct Taken<L> {
     pub links_only: bool,
 }
 
-/// Reads every archive, and has a listener hear every room.
-pub(super) fn read<L: Listener>(args: &Args, seat: &Seat) -> Result<Taken<L>, ReplayError> {
-    let personas = Personas::beside(&args.archives, args.persona.clone())?;
-    let mut intake = Intake {
-        args,
-        seat,
-        personas,
-        numbers: HashMap::new(),
-        latest: (String::new(), None),
-        rows: 0,
-        taken: Taken {
+impl<L> Default for Taken<L> {
+    fn default() -> Self {
+        Self {
             rooms: Vec::new(),
             rooms_left_out: 0,
             spent: Duration::ZERO,
@@ -83,7 +83,25 @@ pub(super) fn read<L: Listener>(args: &Args, seat: &Seat) -> Result<Taken<L>, Re
             late_rows: 0,
             resolution: None,
             links_only: false,
-        },
+        }
+    }
+}
+
+/// Reads every archive, and has a listener hear every room.
+pub(super) fn read<L: Listener>(args: &Args, seat: &Seat) -> Result<Taken<L>, ReplayError> {
+    read_as(args, seat, Personas::beside(&args.archives, args.persona.clone())?)
+}
+
+/// The same with these personas.
+pub(super) fn read_as<L: Listener>(args: &Args, seat: &Seat, personas: Personas) -> Result<Taken<L>, ReplayError> {
+    let mut intake = Intake {
+        args,
+        seat,
+        personas,
+        numbers: HashMap::new(),
+        latest: (String::new(), None),
+        rows: 0,
+        taken: Taken::default(),
     };
     let archives = args.archives.iter().map(|path| Ok((import::format(path, args.format)?, path.as_path())));
     let archives: Vec<(Format, &Path)> = archives.collect::<Result<_, ReplayError>>()?;

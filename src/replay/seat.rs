@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use parlor_core::{Member, Millis, Policy};
+use parlor_core::{Judges, Member, Millis, Policy};
 
 use super::{
     Args, ReplayError,
@@ -16,6 +16,8 @@ use crate::api::Studio;
 pub(super) struct Seat {
     /// Of every room; its members are the persona of each.
     policy: Policy,
+    /// The weights that judge.
+    pub judges: &'static Judges,
     /// How long a draft takes on the virtual clock.
     pub draft_ms: Millis,
     /// The model that writes; without one drafts are empty.
@@ -31,7 +33,8 @@ impl Seat {
             None => Policy::new(Vec::new()),
             Some(file) => Policy { stopped: false, muted: false, ..Studio::room_of(file).map_err(ReplayError::Policy)?.policy(1, 0) },
         };
-        Ok(Self { policy, draft_ms: args.draft_ms, drafts, keep: args.report.as_ref().map(|_| Rc::new(Keep::new(args.report_text))) })
+        let keep = args.report.as_ref().map(|_| Rc::new(Keep::new(args.report_text)));
+        Ok(Self { policy, judges: Judges::embedded(), draft_ms: args.draft_ms, drafts, keep })
     }
 
     /// The policy of a room where this persona sits.
@@ -47,6 +50,11 @@ impl Seat {
     /// The same seat under another policy, for its figures alone.
     pub(super) fn with_policy(&self, policy: Policy) -> Self {
         Self { policy, keep: None, ..self.clone() }
+    }
+
+    /// The same seat under other weights.
+    pub(super) fn judged_by(&self, judges: &'static Judges) -> Self {
+        Self { judges, ..self.clone() }
     }
 
     pub(super) fn plain_policy(&self) -> &Policy {

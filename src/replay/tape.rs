@@ -34,6 +34,10 @@ impl Listener for Tape {
 }
 
 impl Tape {
+    pub(super) fn persona(&self) -> &Member {
+        &self.persona
+    }
+
     /// The lines of every room of some archives.
     pub fn read(args: &Args) -> Result<Vec<Self>, ReplayError> {
         Ok(intake::read::<Self>(args, &Seat::of(args, None)?)?.rooms.into_iter().map(|r| r.listener).collect())

@@ -14,6 +14,10 @@ pub(super) struct Addressed {
     pub(super) named: Vec<Who>,
     /// The one other person it goes to, if that shows.
     pub(super) target: Option<Who>,
+    /// The one whose name opens it.
+    pub(super) opened: Option<Who>,
+    /// It replies to a line of somebody else.
+    pub(super) links_others: bool,
 }
 
 impl Room {
@@ -58,7 +62,7 @@ impl Room {
         } else {
             (inside, Some(Why::NameInside), false)
         };
-        Addressed { to, named, target: opens.or(links.target) }
+        Addressed { to, named, target: opens.or(links.target), opened: opens, links_others: links.others }
     }
 
     fn read_links(&self, item: &Item, to: &mut To) -> Links {

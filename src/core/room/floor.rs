@@ -151,7 +151,10 @@ impl Room {
             .filter(|o| o.kind != ObligationKind::Task && self.offered_to(o) == Some(persona))
             .map(|o| o.id)
             .collect();
-        self.start_draft(persona, ids, out);
+        let ids = self.still_wanted(ids, out);
+        if !ids.is_empty() {
+            self.start_draft(persona, ids, out);
+        }
         true
     }
 

@@ -46,6 +46,7 @@ impl Room {
         for id in self.active.iter().filter(due).map(|b| b.id).collect::<Vec<_>>() {
             match self.policy.gate {
                 GateKind::Rules => self.gate_by_rules(id, out),
+                GateKind::Embedded => self.gate_embedded(id, out),
                 GateKind::Model => self.ask_gate(id, out),
             }
         }
@@ -64,7 +65,7 @@ impl Room {
         self.rest_if_done(id);
     }
 
-    fn silent(&mut self, id: u64, why: Why, out: &mut Out) {
+    pub(super) fn silent(&mut self, id: u64, why: Why, out: &mut Out) {
         self.record(out, What::Silent, why, About { burst: Some(id), ..About::default() });
     }
 
@@ -92,7 +93,7 @@ impl Room {
     }
 
     /// The member who last spoke to somebody, and when.
-    fn last_spoke_to(&self, who: Who) -> Option<(Millis, PersonaNo)> {
+    pub(super) fn last_spoke_to(&self, who: Who) -> Option<(Millis, PersonaNo)> {
         let person = self.people.get(who)?;
         self.members.iter().filter_map(|m| Some((person.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t)
     }
@@ -119,25 +120,14 @@ impl Room {
         self.active.iter().filter_map(|b| Some(Effect { id: b.gate_call?, kind: self.gate_call(b) })).collect()
     }
 
-    /// The thresholds are those of the embedded gate (floor.md 4), so that a model's answer means the same.
+    /// The bars are those of the embedded gate, so that a model's answer means the same.
     pub(super) fn on_verdict(&mut self, v: Verdict, out: &mut Out) {
-        const FOLLOWS_IF_ASKING: f64 = 0.15;
-        const FOLLOWS: f64 = 0.50;
-        const ASKS_ROOM: f64 = 0.50;
-        const MAY_REMARK: f64 = 0.25;
         let Some(b) = self.active.iter_mut().find(|b| b.gate_call == Some(v.gate)) else { return self.ignored(v.gate, out) };
         b.gate_call = None;
-        let (id, asks, who) = (b.id, b.requests(), b.who);
-        let persona = self.last_spoke_to(who).map(|(_, p)| p).or(self.members.first().copied());
-        if v.me >= v.room && v.me >= if asks { FOLLOWS_IF_ASKING } else { FOLLOWS } {
-            self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
-        } else if v.me + v.room >= ASKS_ROOM {
-            self.open_obligation(ObligationKind::RoomQuestion, None, id, Why::AsksRoom, out);
-        } else if v.me + v.room >= MAY_REMARK && self.policy.budget.unprompted_per_hour > 0 && !self.restraint.side_talk() {
-            self.open_obligation(ObligationKind::Opening, None, id, Why::MayRemark, out);
-        } else {
-            self.silent(id, Why::GateSilent, out);
-        }
+        (b.weighed.me, b.weighed.room) = (v.me, v.room);
+        let (id, asks, persona) = (b.id, b.requests(), b.who);
+        let persona = self.persona_for(persona);
+        self.decide(id, v.me, v.room, asks, persona, out);
         self.rest_if_done(id);
     }
 
@@ -189,10 +179,12 @@ impl Room {
         let mut closes = Vec::new();
         let mut owed = false;
         let mut room_question = false;
+        let judged = self.judged();
         for o in self.owed.iter_mut().filter(|o| o.burst == Some(burst)) {
             owed = true;
             let working = matches!(o.state, ObligationState::Drafting | ObligationState::Sending);
             match o.kind {
+                ObligationKind::FollowUp | ObligationKind::RoomQuestion | ObligationKind::Opening if judged => {}
                 ObligationKind::Direct if evidence == Evidence::Addressed || working => {
                     o.answered.get_or_insert_with(|| line.clone());
                 }
@@ -271,7 +263,7 @@ impl Room {
         }
     }
 
-    fn learn_wait(&mut self, gap: Millis) {
+    pub(super) fn learn_wait(&mut self, gap: Millis) {
         keep(&mut self.first_answers, super::clock::MAX_FIRST_ANSWERS, gap);
     }
 

@@ -1,11 +1,12 @@
 //! Items: lines, edits, deletes and reactions, and the bursts they make.
 
-use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, keep};
+use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, judged::Read, keep};
 use crate::{
-    AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
-    burst::{Burst, Said},
+    Audience, AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
+    burst::{Burst, Said, To},
+    judge::signs::{self, Signs},
     people::{Who, hash},
-    text::{form, greets, next_word, takes_back},
+    text::{Form, form, greets, next_word, takes_back},
 };
 
 /// Text past this is not read (floor.md 1).
@@ -58,8 +59,10 @@ impl Room {
         let who = self.seat(&item.author.id, item.author.kind);
         let text = cut(&item.text);
         let found = self.mentions_of(&item, text);
-        let addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
+        let mut addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
         let mut form = form(text);
+        let (signs, words) = signs::read(text);
+        self.tell_about_from_to(&mut addressed.to, form, signs);
         if addressed.to.personas != 0 && !form.complete() && self.may_greet(text) && greets(text, |w| self.names.is_persona(w)) {
             form = form.made_complete();
         }
@@ -67,21 +70,36 @@ impl Room {
         let silence = last_at.map(|l| (item.at - l).max(0));
         let at = last_at.map_or(item.at, |l| l.max(item.at));
         let heard = if self.catching_up { at.min(self.now) } else { self.now };
+        let read = Read { form, signs, words, bytes: text.len() as u32 };
         if person {
+            if self.judged() {
+                self.hear_beside(who, &item, &read, &addressed, at);
+            }
+            if addressed.to.others {
+                self.author_turns(who, form.thanks());
+            }
             self.note_answers(who, &item, form, &addressed, at, out);
             self.note_statement(who, &item, text, form);
         }
         let taken_back = person && self.owes_to(who) && takes_back(text, |w| self.names.is_persona(w));
-        self.people.spoke(who, at, item.author.kind);
         self.remember(&item.platform_id, By::Person(who));
-        self.note_line(who, &addressed, person, at);
-        let said = Said { line: Line { seq: item.seq, platform_id: item.platform_id }, form, to: addressed.to };
+        let line = Line { seq: item.seq, platform_id: item.platform_id };
+        let said = Said { line, form, signs, bytes: read.bytes, to: addressed.to.clone() };
         let mut burst = self.join_or_begin(who, at, silence, &said, out);
         burst.late = self.catching_up && self.now - at > BACKLOG_AGE_MS;
         if burst.lines.is_empty() {
             burst.began_at = at;
+            if person {
+                self.look_back(&mut burst, at);
+            }
         }
-        burst.push(said);
+        burst.say(said, &read.words);
+        // The line joins the past only now: a burst is judged by what was before it.
+        self.people.spoke(who, at, item.author.kind);
+        self.note_line(who, &addressed, person, at);
+        if person {
+            self.note_talk(who, &addressed, form, at);
+        }
         (burst.last_at, burst.heard) = (at, heard);
         let joined = burst.lines.len() > 1;
         let id = burst.id;
@@ -107,7 +125,10 @@ impl Room {
         }
         let who = self.seat(&item.author.id, AuthorKind::Own);
         let mut burst = Burst::new(out.next_burst(), who, None);
-        burst.push(Said { line: Line { seq: item.seq, platform_id: item.platform_id.clone() }, form: form(cut(&item.text)), to });
+        let text = cut(&item.text);
+        let (signs, words) = signs::read(text);
+        let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
+        burst.say(Said { line, form: form(text), signs, bytes: text.len() as u32, to }, &words);
         (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
         let id = burst.id;
         self.active.push(burst);
@@ -164,12 +185,16 @@ impl Room {
         let gap = at - b.last_at;
         gap <= self.policy.timings.burst_gap_ms
             || said.to.own_link && gap <= OWN_LINK_GAP_MS
+            || b.gate_due.is_some()
             || self.owed.iter().any(|o| o.burst == Some(b.id))
     }
 
     /// Decides what a burst opens, as it stands now (floor.md 4).
     pub(super) fn classify(&mut self, id: u64, person: bool, changed: Why, out: &mut Out) {
         let Some(b) = self.burst(id) else { return };
+        if let Some(why) = self.wants_nothing(b, person) {
+            return self.record(out, What::Silent, why, About { burst: Some(id), ..About::default() });
+        }
         let personas = b.personas() & self.members.iter().fold(0, |all, p| all | 1u64 << p.0);
         if personas != 0 {
             if self.agents_have_talked_enough(person) {
@@ -192,12 +217,36 @@ impl Room {
         if self.owed.iter().any(|o| o.burst == Some(id)) {
             return self.renew(id, changed, out);
         }
+        if !b.gated && self.judged() && self.before_ours_was_read(b) {
+            return self.record(out, What::Silent, Why::BeforeOurs, About { burst: Some(id), ..About::default() });
+        }
         if !b.gated {
             let due = self.turn_end(b);
             if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
                 b.gate_due = Some(due);
             }
             self.bound_active(out);
+        }
+    }
+
+    /// A thanks asks nothing, and what is said about a persona is not said to it. Where something is owed already it is one more
+    /// line of that.
+    fn wants_nothing(&self, b: &Burst, person: bool) -> Option<Why> {
+        let owed = self.owed.iter().any(|o| o.burst == Some(b.id));
+        if !person || owed || self.policy.audience == Audience::Direct {
+            return None;
+        }
+        if b.only_thanks() {
+            return Some(Why::OnlyThanks);
+        }
+        b.only_about().then_some(Why::AboutPersona)
+    }
+
+    /// A name inside a statement that speaks to nobody is about its bearer.
+    fn tell_about_from_to(&self, to: &mut To, form: Form, signs: Signs) {
+        let direct = self.policy.audience == Audience::Direct;
+        if to.why == Some(Why::NameInside) && !form.request() && !signs.you() && !direct {
+            (to.about, to.personas, to.why) = (to.personas, 0, None);
         }
     }
 
@@ -232,15 +281,18 @@ impl Room {
         let text = cut(&item.text);
         let found = self.mentions_of(item, text);
         let person = item.author.kind.is_person();
-        let addressed = self.address(item, found.as_deref().unwrap_or(&item.mentions), person);
+        let mut addressed = self.address(item, found.as_deref().unwrap_or(&item.mentions), person);
         let (form, heard) = (form(text), self.now);
+        let (signs, words) = signs::read(text);
+        self.tell_about_from_to(&mut addressed.to, form, signs);
         let mut changed = false;
         if let Some(b) = self.active.iter_mut().find(|b| b.id == id)
             && let Some(l) = b.lines.iter_mut().find(|l| l.line.platform_id == item.platform_id)
         {
             // What was settled stays so, unless the edit addresses a persona that it did not address before.
             let adds = addressed.to.personas & !l.to.personas != 0;
-            (l.form, l.to) = (form, addressed.to);
+            (l.form, l.signs, l.bytes, l.to) = (form, signs, text.len() as u32, addressed.to);
+            b.weighed.words.join(&words);
             changed = !b.settled || adds;
             b.settled &= !adds;
             if changed {

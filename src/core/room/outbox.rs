@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, By, Out, Overtaken, Room, floor::Floor, keep};
+use super::{About, Out, Overtaken, Room, floor::Floor, keep};
 use crate::{
     Echo, EffectKind, Item, Millis, Mode, ObligationId, ObligationKind, ObligationState, OutboxResult, Outcome, Row, RowKind, What, Why,
     burst::Burst,
+    judge::{
+        signs::Words,
+        talk::{By, Told},
+    },
     people::{PersonaNo, Who},
     shingle::Shingles,
 };
@@ -154,17 +158,19 @@ impl Room {
 
     /// A row was posted: what it settles is met, and what the asker said since is a new turn.
     fn posted(&mut self, s: Sending, platform_id: Option<String>, at: Millis, why: Why, out: &mut Out) {
-        let bursts: Vec<(u64, Who, bool)> = s
-            .owed
-            .iter()
-            .filter_map(|id| self.obligation(*id))
-            .filter_map(|o| Some((o.burst?, o.who?, o.kind == ObligationKind::RoomQuestion)))
-            .collect();
+        let bursts: Vec<(u64, Who, ObligationKind)> =
+            s.owed.iter().filter_map(|id| self.obligation(*id)).filter_map(|o| Some((o.burst?, o.who?, o.kind))).collect();
+        let told = |(id, who, kind): &(u64, Who, ObligationKind)| Told {
+            who: *who,
+            direct: *kind == ObligationKind::Direct,
+            words: self.burst(*id).map(|b| b.weighed.words.clone()).unwrap_or_default(),
+        };
+        let askers: Vec<Told> = bursts.iter().map(told).collect();
         let backlog = s.owed.iter().any(|id| self.obligation(*id).is_some_and(|o| o.backlog));
         let mut later = Vec::new();
-        for (id, who, room) in &bursts {
+        for (id, who, kind) in &bursts {
             later.extend(self.split_later_lines(*id, s.cursor, out));
-            if *room {
+            if *kind == ObligationKind::RoomQuestion {
                 self.watch(*id, *who);
             }
             if let Some(b) = self.active.iter_mut().find(|b| b.id == *id) {
@@ -174,7 +180,6 @@ impl Room {
         for id in &s.owed {
             self.end(*id, What::Settled, why, out);
         }
-        let askers: Vec<Who> = bursts.iter().map(|(_, who, _)| *who).collect();
         if let Some(words) = s.words {
             if backlog {
                 self.close_backlog(out);
@@ -236,15 +241,16 @@ impl Room {
         keep(&mut self.watched, MAX_WATCHED, watched);
     }
 
-    fn own_post(&mut self, row: String, persona: PersonaNo, platform_id: Option<String>, words: Shingles, askers: &[Who], at: Millis) {
+    fn own_post(&mut self, row: String, persona: PersonaNo, platform_id: Option<String>, words: Shingles, askers: &[Told], at: Millis) {
         if let Some(id) = &platform_id {
             self.remember(id, By::Own(persona));
         }
-        for who in askers {
-            if let Some(p) = self.people.get_mut(*who) {
+        for told in askers {
+            if let Some(p) = self.people.get_mut(told.who) {
                 p.note_spoken_to(persona, at);
             }
         }
+        self.note_own_talk(persona, at, askers);
         self.restraint.note_own_post(self.now);
         keep(&mut self.posts, MAX_POSTS, Post { row, persona, platform_id, words });
     }
@@ -275,11 +281,11 @@ impl Room {
     /// An own line without a row of ours: from before the room was rebuilt.
     pub(super) fn on_own_item(&mut self, item: &Item) {
         let Some(persona) = self.persona_no(&item.author.id) else { return };
-        let askers: Vec<Who> = item
+        let askers: Vec<Told> = item
             .links
             .iter()
             .filter_map(|l| match self.author_of(&l.id) {
-                Some(By::Person(who)) => Some(who),
+                Some(By::Person(who)) => Some(Told { who, direct: false, words: Words::default() }),
                 Some(By::Own(_)) | None => None,
             })
             .collect();

@@ -4,6 +4,7 @@ mod answers;
 mod asks;
 mod hushed;
 mod invariants;
+mod judged;
 mod outcomes;
 mod restrained;
 mod stage;

@@ -39,6 +39,12 @@ impl Room {
             }
             return self.drop_draft(&flight, Why::SaidAlready, out);
         }
+        if self.judged() {
+            ready.settles = self.weigh_draft(&ready.settles, flight.persona, out);
+            if ready.settles.is_empty() {
+                return self.drop_draft(&flight, Why::NotWanted, out);
+            }
+        }
         if self.yield_to_people(&flight, &ready, out) {
             return;
         }

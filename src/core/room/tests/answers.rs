@@ -201,12 +201,12 @@ fn the_room_teaches_its_wait() {
     let mut s = Stage::new();
     for i in 0..12 {
         s.says("ada", &format!("does anyone know where tool {i} is?"));
-        s.run_for(150_000 - 1);
+        s.run_for(120_000 - 1);
         // Answered in time to be counted, late enough to lengthen the wait.
         s.says("bob", "ada: on the shelf");
         s.run_for(600_000);
     }
-    assert_eq!(s.room.view(s.now).room_wait_ms, 149_999);
+    assert_eq!(s.room.view(s.now).room_wait_ms, 119_999);
     let mut s = Stage::new();
     for i in 0..12 {
         s.says("ada", &format!("does anyone know where tool {i} is?"));
@@ -214,5 +214,5 @@ fn the_room_teaches_its_wait() {
         s.says("bob", "ada: on the shelf");
         s.run_for(600_000);
     }
-    assert_eq!(s.room.view(s.now).room_wait_ms, 100_000, "never below the least wait");
+    assert_eq!(s.room.view(s.now).room_wait_ms, 90_000, "never below the least wait");
 }

@@ -1,6 +1,6 @@
 //! What opens an obligation, how a burst grows, and when it is answered.
 
-use super::stage::{Stage, Talk, member};
+use super::stage::{Stage, Talk, member, plain};
 use crate::*;
 
 /// Another person in the room, so that it is no room of one; long ago.
@@ -183,7 +183,7 @@ fn a_bot_is_heard_only_by_the_platforms_own_mention() {
 
 #[test]
 fn in_a_dm_every_line_is_addressed() {
-    let mut p = Policy::new(vec![member("wren", "Wren")]);
+    let mut p = plain(vec![member("wren", "Wren")]);
     p.audience = Audience::Direct;
     let mut s = Stage::with(p);
     s.says("ada", "how hot does cone 6 have to be");
@@ -282,7 +282,7 @@ fn a_line_after_the_row_went_out_asks_it_back_or_is_a_new_turn() {
         let mut s = lively();
         s.post = false;
         s.says("ada", "wren, how hot does cone 6 have to be?");
-        s.run_for(11_000);
+        s.run_for(13_000);
         let row = s.waiting_rows[0].clone();
         s.says("ada", "and how long do i hold it?");
         assert_eq!(s.withdrawn, std::slice::from_ref(&row.dedupe));
@@ -318,7 +318,7 @@ fn a_question_that_keeps_changing_is_drafted_patiently_and_then_declined() {
 
 #[test]
 fn several_personas_have_one_mouth_and_the_rooms_question_is_offered_in_turn() {
-    let mut s = Stage::with(Policy::new(vec![member("wren", "Wren"), member("lark", "Lark")]));
+    let mut s = Stage::with(plain(vec![member("wren", "Wren"), member("lark", "Lark")]));
     s.says("zoe", "morning");
     s.run_for(600_000);
     s.says("ada", "lark, who keeps the tongs today?");
@@ -336,7 +336,7 @@ fn several_personas_have_one_mouth_and_the_rooms_question_is_offered_in_turn() {
 
 #[test]
 fn a_members_mention_of_another_opens_and_the_loop_ends() {
-    let mut s = Stage::with(Policy::new(vec![member("wren", "Wren"), member("lark", "Lark")]));
+    let mut s = Stage::with(plain(vec![member("wren", "Wren"), member("lark", "Lark")]));
     s.talk = Talk::Say("@lark @wren what do you think of {n} then?".into());
     s.says("ada", "wren, say something to lark please.");
     s.run_for(1_200_000);

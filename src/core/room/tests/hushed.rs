@@ -1,10 +1,10 @@
 //! Mute, stop, Shadow, gaps and backlogs.
 
-use super::stage::{Stage, Talk, member};
+use super::stage::{Stage, Talk, member, plain};
 use crate::*;
 
 fn policy(change: impl Fn(&mut Policy)) -> Input {
-    let mut p = Policy::new(vec![member("wren", "Wren")]);
+    let mut p = plain(vec![member("wren", "Wren")]);
     p.revision = 2;
     change(&mut p);
     Input::Policy(Box::new(p))
@@ -44,7 +44,7 @@ fn a_mute_while_a_draft_is_written_posts_nothing_and_one_decision_follows_the_un
 fn a_mute_while_a_row_waits_reopens_it_and_the_row_is_never_posted() {
     let mut s = asked();
     s.post = false;
-    s.run_for(11_000);
+    s.run_for(13_000);
     let row = s.waiting_rows[0].dedupe.clone();
     s.input(policy(|p| p.muted = true));
     s.outcome(&row, Outcome::Refused { reason: "muted".into() });
@@ -114,7 +114,7 @@ fn a_gap_ages_nothing_and_the_draft_under_way_goes_on() {
 
 #[test]
 fn in_shadow_every_row_is_shadow() {
-    let mut p = Policy::new(vec![member("wren", "Wren")]);
+    let mut p = plain(vec![member("wren", "Wren")]);
     p.mode = Mode::Shadow;
     let mut s = Stage::with(p);
     s.says("ada", "wren, how hot does cone 6 have to be?");

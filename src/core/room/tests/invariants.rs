@@ -193,10 +193,10 @@ proptest! {
     })]
 
     #[test]
-    fn invariants_hold_on_random_schedules(moves in moves(), model_gate in any::<bool>()) {
+    fn invariants_hold_on_random_schedules(moves in moves(), gate in 0..3usize) {
         let mut policy = Policy::new(vec![member("wren", "Wren"), member("lark", "Lark")]);
         policy.budget.unprompted_per_hour = 2;
-        policy.gate = if model_gate { GateKind::Model } else { GateKind::Rules };
+        policy.gate = [GateKind::Rules, GateKind::Embedded, GateKind::Model][gate];
         let mut s = Stage::with(policy.clone());
         s.gate = (0.1, 0.2);
         let mut w = Watch { policy: policy.clone(), ids: Vec::new(), deleted: Vec::new(), rows_seen: 0 };

@@ -1,6 +1,6 @@
 //! What becomes of rows, submissions, full queues and snapshots.
 
-use super::stage::{Stage, member};
+use super::stage::{Stage, member, plain};
 use crate::*;
 
 fn sent() -> (Stage, Row) {
@@ -108,7 +108,7 @@ fn a_submission_is_posted_as_it_is_once() {
 #[test]
 fn a_full_queue_keeps_direct_questions_and_loses_none_silently() {
     let mut s = Stage::with({
-        let mut p = Policy::new(vec![member("wren", "Wren")]);
+        let mut p = plain(vec![member("wren", "Wren")]);
         p.timings.draft_quiet_ms = 600_000_000;
         p.timings.direct_max_age_ms = 600_000_000;
         p
@@ -145,7 +145,7 @@ fn a_restored_room_is_the_same_bit_for_bit() {
     let since = s.log[half..].to_vec();
     let restored = Room::restore(serde_json::from_str(&stored).unwrap(), since);
     assert_eq!(serde_json::to_string(&restored).unwrap(), serde_json::to_string(&s.room).unwrap());
-    let fresh = Room::restore(Room::new(Policy::new(vec![member("wren", "Wren")])), s.log.clone());
+    let fresh = Room::restore(Room::new(plain(vec![member("wren", "Wren")])), s.log.clone());
     assert_eq!(serde_json::to_string(&fresh).unwrap(), serde_json::to_string(&s.room).unwrap());
 }
 

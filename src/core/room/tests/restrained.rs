@@ -1,11 +1,11 @@
 //! Openings, budget, lulls, side talk.
 
-use super::stage::{Stage, member};
+use super::stage::{Stage, member, plain};
 use crate::*;
 
 /// A room whose gate leaves an Opening after every burst.
 fn chatty(per_hour: u32) -> Stage {
-    let mut p = Policy::new(vec![member("wren", "Wren")]);
+    let mut p = plain(vec![member("wren", "Wren")]);
     p.gate = GateKind::Model;
     p.budget.unprompted_per_hour = per_hour;
     let mut s = Stage::with(p);
@@ -39,7 +39,7 @@ fn an_hour_of_talk_gets_at_most_the_budget_and_only_in_lulls() {
     s.says("ada", "wren, how hot does cone 6 have to be?");
     let asked_at = s.now;
     s.run_for(20_000);
-    assert!(s.posts().last().unwrap().at <= asked_at + 10_500, "a direct question is answered at once");
+    assert!(s.posts().last().unwrap().at <= asked_at + 12_500, "a direct question is answered at once");
 }
 
 #[test]

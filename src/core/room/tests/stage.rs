@@ -51,9 +51,14 @@ pub(super) fn member(id: &str, name: &str) -> Member {
     Member { id: id.into(), name: name.into(), aliases: Vec::new() }
 }
 
+/// The floor's tables are told with the plain rules as the gate; the trained models have tables of their own.
+pub(super) fn plain(members: Vec<Member>) -> Policy {
+    Policy { gate: GateKind::Rules, ..Policy::new(members) }
+}
+
 impl Stage {
     pub(super) fn new() -> Self {
-        Self::with(Policy::new(vec![member("wren", "Wren")]))
+        Self::with(plain(vec![member("wren", "Wren")]))
     }
 
     pub(super) fn with(policy: Policy) -> Self {

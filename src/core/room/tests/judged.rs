@@ -1,0 +1,168 @@
+//! The trained models at the gate and at the check, as a room sees them. What they know is judged on archives; these are the cases
+//! that nobody would forgive.
+
+use super::stage::{Stage, member};
+use crate::*;
+
+/// A lively room that is judged by the trained models.
+fn judged() -> Stage {
+    let mut s = Stage::with(Policy::new(vec![member("wren", "Wren")]));
+    assert_eq!(s.room.policy().gate, GateKind::Embedded);
+    s.draft_ms = 6_000;
+    for (who, text) in [("zoe", "morning"), ("bob", "the kiln is cold"), ("cid", "i brought the clay")] {
+        s.says(who, text);
+        s.run_for(200_000);
+    }
+    s.run_for(1_200_000);
+    assert!(s.posts().is_empty() && s.asked.is_empty());
+    s.records.clear();
+    s
+}
+
+fn gate_calls(s: &mut Stage) -> usize {
+    s.room.take_observed().iter().filter(|o| o.judge == Judge::Me).count()
+}
+
+#[test]
+fn two_hundred_lines_that_address_nobody_cost_twenty_looks_and_no_draft() {
+    let mut s = judged();
+    s.room.start_observing();
+    for burst in 0..20 {
+        for line in 0..10 {
+            s.says(["bob", "cid", "dan", "eve"][burst % 4], &format!("it was number {line} of the shelf {burst} that fell down"));
+            s.run_for(1_500);
+        }
+        s.run_for(45_000);
+    }
+    s.run_for(1_200_000);
+    let calls = gate_calls(&mut s);
+    assert!((1..=20).contains(&calls), "{calls}");
+    assert!(s.asked.is_empty());
+    s.check();
+}
+
+#[test]
+fn a_question_to_the_room_is_left_to_people_and_answered_if_nobody_does() {
+    let mut s = judged();
+    s.says("ada", "does anyone know how hot cone 6 has to be?");
+    s.run_for(95_000);
+    assert!(s.posts().is_empty(), "people have the room's wait");
+    s.run_for(60_000);
+    assert_eq!(s.posts().len(), 1);
+    s.check();
+}
+
+#[test]
+fn a_thanks_to_whom_answered_settles_the_question() {
+    let mut s = judged();
+    s.says("ada", "does anyone know how hot cone 6 has to be?");
+    s.run_for(20_000);
+    let answer = s.says("bob", "ada: about 1222 degrees celsius");
+    s.run_for(15_000);
+    s.replies("ada", &answer, "bob: thanks a lot!");
+    s.run_for(1_200_000);
+    assert!(s.posts().is_empty() && s.asked.is_empty(), "no model was paid: {:?}", s.asked);
+    assert_eq!(s.room.tally().answered, 1);
+    s.check();
+}
+
+#[test]
+fn a_thanks_to_the_persona_is_no_question() {
+    let mut s = judged();
+    s.says("ada", "wren, how hot does cone 6 have to be?");
+    s.run_for(60_000);
+    assert_eq!(s.posts().len(), 1);
+    for thanks in ["thanks wren!", "thank you, wren", "thanks!"] {
+        s.says("ada", thanks);
+        s.run_for(400_000);
+    }
+    assert_eq!((s.posts().len(), s.reactions().len()), (1, 0));
+    assert!(s.records.iter().any(|(_, d)| d.why == Why::OnlyThanks));
+    s.check();
+}
+
+#[test]
+fn two_people_who_name_each_other_are_left_alone() {
+    let mut s = judged();
+    for i in 0..12 {
+        let (from, to) = if i % 2 == 0 { ("ada", "bob") } else { ("bob", "ada") };
+        s.says(from, &format!("{to}: do you think shelf {i} is dry by noon?"));
+        s.run_for(9_000);
+    }
+    s.run_for(1_200_000);
+    assert!(s.posts().is_empty() && s.asked.is_empty());
+    s.check();
+}
+
+#[test]
+fn what_is_said_about_the_persona_is_not_said_to_it() {
+    let mut s = judged();
+    for line in ["bob: wren told me that cone 6 is 1222", "i like how wren talks about glazes", "the answer of wren was a good one"] {
+        s.says("ada", line);
+        s.run_for(400_000);
+    }
+    assert!(s.posts().is_empty() && s.reactions().is_empty(), "{:?}", s.records);
+    assert!(s.records.iter().any(|(_, d)| d.why == Why::AboutPersona));
+    s.says("ada", "is it true what they say, wren?");
+    s.run_for(60_000);
+    assert_eq!(s.posts().len(), 1, "a question with the name inside is a question");
+    s.check();
+}
+
+/// The process was down for an hour: one decision on all of it.
+#[test]
+fn after_an_hours_gap_what_people_answered_is_closed_and_at_most_one_post_is_made() {
+    let mut s = judged();
+    s.input(Input::Resumed);
+    s.now += 3_600_000;
+    let from = s.now - 3_500_000;
+    let lines = [
+        ("ada", "does anyone know how hot cone 6 has to be?"),
+        ("bob", "ada: about 1222 degrees celsius"),
+        ("ada", "bob: thanks a lot!"),
+        ("dan", "wren, when is the kiln free?"),
+        ("eve", "wren, who has the long tongs?"),
+    ];
+    for (i, (who, text)) in (0..).zip(lines) {
+        let mut item = s.item(who, ItemKind::Message, &format!("{who}{i}"), text);
+        item.at = from + i * 60_000;
+        s.input(Input::Item(item));
+    }
+    s.run_for(1_200_000);
+    assert!(s.posts().len() <= 1, "{:?}", s.posts());
+    assert_eq!(s.room.open(), 0);
+    let posts = s.posts();
+    assert!(posts.iter().flat_map(|p| &p.row.settles_lines).all(|id| !id.starts_with("ada")), "what bob answered is closed");
+    s.check();
+}
+
+#[test]
+fn a_record_tells_how_likely_it_was() {
+    let mut s = judged();
+    s.says("bob", "the rain goes on and on today");
+    s.run_for(60_000);
+    let silent = s.records.iter().find(|(_, d)| d.why == Why::GateSilent).map(|(_, d)| d.odds);
+    let odds = silent.flatten().unwrap();
+    assert!(odds.me_permille + odds.room_permille < 400, "{odds:?}");
+}
+
+#[test]
+fn a_room_of_slow_people_teaches_a_longer_wait_and_a_fast_one_a_shorter_and_a_restart_keeps_it() {
+    let wait_after = |answer_ms: Millis| {
+        let mut s = judged();
+        for i in 0..8 {
+            let asker = format!("asker{i}");
+            s.says(&asker, &format!("does anyone know where tool {i} is?"));
+            s.run_for(answer_ms);
+            s.says("bob", &format!("{asker}: it is on the upper shelf"));
+            s.run_for(900_000);
+        }
+        let stored = serde_json::to_string(&s.room).unwrap();
+        let again: Room = serde_json::from_str(&stored).unwrap();
+        assert_eq!(again.view(s.now).room_wait_ms, s.room.view(s.now).room_wait_ms);
+        s.room.view(s.now).room_wait_ms
+    };
+    let start = Timings::default().room_wait_start_ms;
+    let (slow, fast) = (wait_after(240_000), wait_after(30_000));
+    assert!(fast < start && start < slow, "{fast} {start} {slow}");
+}
