@@ -18,6 +18,7 @@ fn decision(what: What, why: Why, lines: &[u64]) -> Decision {
         obligations: vec![ObligationId { input: 3, index: 1 }],
         effect: Some(EffectId { input: 4, index: 0 }),
         seen: Seen { cursor: 7, lines: lines.to_vec() },
+        odds: None,
     }
 }
 

@@ -137,7 +137,7 @@ impl Rooms {
         let mut state = self.state.lock().unwrap();
         let n = state.decisions.len() as u64 + 1;
         let seen = Seen { cursor: state.items.len() as u64, lines: lines.to_vec() };
-        let decision = Decision { what, why, persona: persona.map(str::to_owned), obligations: vec![], effect: None, seen };
+        let decision = Decision { what, why, persona: persona.map(str::to_owned), obligations: vec![], effect: None, seen, odds: None };
         state.decisions.push(Logged { n, at, decision });
         drop(state);
         self.ring();
