@@ -21,7 +21,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Decision, Effect, EffectId, EffectKind, GateKind, Input, Judges, Line, Millis, Observation, ObligationId, Policy, Seen, Tally, What, Why,
+    Decision, Effect, EffectId, EffectKind, GateKind, Input, Judges, Line, Millis, ObligationId, Observation, Policy, Seen, Tally, What,
+    Why,
     burst::Burst,
     input::believed,
     judge::talk::{By, Talk},

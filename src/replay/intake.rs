@@ -94,15 +94,8 @@ pub(super) fn read<L: Listener>(args: &Args, seat: &Seat) -> Result<Taken<L>, Re
 
 /// The same with these personas.
 pub(super) fn read_as<L: Listener>(args: &Args, seat: &Seat, personas: Personas) -> Result<Taken<L>, ReplayError> {
-    let mut intake = Intake {
-        args,
-        seat,
-        personas,
-        numbers: HashMap::new(),
-        latest: (String::new(), None),
-        rows: 0,
-        taken: Taken::default(),
-    };
+    let mut intake =
+        Intake { args, seat, personas, numbers: HashMap::new(), latest: (String::new(), None), rows: 0, taken: Taken::default() };
     let archives = args.archives.iter().map(|path| Ok((import::format(path, args.format)?, path.as_path())));
     let archives: Vec<(Format, &Path)> = archives.collect::<Result<_, ReplayError>>()?;
     if intake.personas.chosen().is_some() {

@@ -135,7 +135,7 @@ fn two_fold(scripts: Vec<Script>, more: &[Script], args: &Args, seat: &Seat) -> 
     for Script { run, .. } in scripts {
         let seat = seat.judged_by(if half(&run.name) { even } else { odd });
         let mut drive = Drive::new(&run.name, run.listener.persona().clone(), &seat);
-        play(&run, &mut drive, |drive, item| drive.line(item))?;
+        play(&run, &mut drive, Drive::line)?;
         rooms.push(run.with(drive));
     }
     Ok(Report::of(args, &Taken { rooms, ..Taken::default() }))

@@ -123,10 +123,8 @@ impl Judges {
 
     /// Puts another in its place.
     pub fn set(&mut self, judge: Judge, model: Model) {
-        for (slot, of) in self.models.iter_mut().zip(Judge::ALL) {
-            if of == judge {
-                slot.clone_from(&model);
-            }
+        if let Some((slot, _)) = self.models.iter_mut().zip(Judge::ALL).find(|(_, of)| *of == judge) {
+            *slot = model;
         }
     }
 
@@ -148,9 +146,7 @@ impl Judges {
             judges.set(*judge, Model { bias: s.bias, weights: weights.collect::<Result<_, _>>()? });
         }
         match Judge::ALL.into_iter().find(|j| !stored.contains_key(j)) {
-            Some(missing) => {
-                Err(WeightsError::Numbers { judge: format!("{missing:?}"), want: Some("weights".into()), found: None })
-            }
+            Some(missing) => Err(WeightsError::Numbers { judge: format!("{missing:?}"), want: Some("weights".into()), found: None }),
             None => Ok(judges),
         }
     }

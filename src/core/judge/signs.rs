@@ -104,7 +104,8 @@ impl Words {
                 std::cmp::Ordering::Greater => drop(b.next()),
                 std::cmp::Ordering::Equal => {
                     common += 1;
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
             }
         }
@@ -199,9 +200,9 @@ impl Sort {
         }
         match buffer.get(..word.len()).unwrap_or_default() {
             b"yes" | b"yeah" | b"yea" | b"yep" | b"yup" | b"no" | b"nope" | b"nah" | b"ok" | b"okay" | b"oh" | b"ah" | b"aha" | b"hm"
-            | b"hmm" | b"hmmm" | b"it" | b"its" | b"that" | b"thats" | b"this" | b"they" | b"he" | b"she" | b"still" | b"done" | b"same"
-            | b"but" | b"and" | b"so" | b"then" | b"also" | b"well" | b"cool" | b"sure" | b"right" | b"true" | b"nice" | b"lol"
-            | b"sorry" | b"really" | b"thanks" | b"thx" => Self::Leads,
+            | b"hmm" | b"hmmm" | b"it" | b"its" | b"that" | b"thats" | b"this" | b"they" | b"he" | b"she" | b"still" | b"done"
+            | b"same" | b"but" | b"and" | b"so" | b"then" | b"also" | b"well" | b"cool" | b"sure" | b"right" | b"true" | b"nice"
+            | b"lol" | b"sorry" | b"really" | b"thanks" | b"thx" => Self::Leads,
             b"hi" | b"hello" | b"hey" | b"hiya" | b"greetings" | b"howdy" | b"yo" => Self::Hello,
             b"good" => Self::Good,
             b"you" | b"u" => Self::You,
@@ -216,14 +217,14 @@ impl Sort {
             b"are" => Self::Are,
             b"if" => Self::If,
             b"have" | b"ve" => Self::Have,
-            b"try" | b"use" | b"see" | b"check" | b"install" | b"run" | b"type" | b"look" | b"read" | b"make" | b"add" | b"open" | b"click"
-            | b"go" | b"just" | b"maybe" | b"probably" | b"depends" => Self::Advice,
-            b"the" | b"for" | b"or" | b"is" | b"was" | b"were" | b"be" | b"been" | b"these" | b"those" | b"them" | b"me" | b"his" | b"her"
-            | b"our" | b"their" | b"with" | b"at" | b"by" | b"from" | b"as" | b"not" | b"does" | b"has" | b"had" | b"can" | b"could"
-            | b"will" | b"would" | b"should" | b"than" | b"there" | b"here" | b"what" | b"which" | b"who" | b"how" | b"when"
-            | b"where" | b"why" | b"all" | b"out" | b"up" | b"down" | b"into" | b"over" | b"about" | b"only" | b"very" | b"more" | b"most"
-            | b"much" | b"many" | b"get" | b"got" | b"using" | b"know" | b"need" | b"want" | b"like" | b"think"
-            | b"please" | b"http" | b"https" | b"don" | b"doesn" | b"www" | b"com" => Self::Plain,
+            b"try" | b"use" | b"see" | b"check" | b"install" | b"run" | b"type" | b"look" | b"read" | b"make" | b"add" | b"open"
+            | b"click" | b"go" | b"just" | b"maybe" | b"probably" | b"depends" => Self::Advice,
+            b"the" | b"for" | b"or" | b"is" | b"was" | b"were" | b"be" | b"been" | b"these" | b"those" | b"them" | b"me" | b"his"
+            | b"her" | b"our" | b"their" | b"with" | b"at" | b"by" | b"from" | b"as" | b"not" | b"does" | b"has" | b"had" | b"can"
+            | b"could" | b"will" | b"would" | b"should" | b"than" | b"there" | b"here" | b"what" | b"which" | b"who" | b"how" | b"when"
+            | b"where" | b"why" | b"all" | b"out" | b"up" | b"down" | b"into" | b"over" | b"about" | b"only" | b"very" | b"more"
+            | b"most" | b"much" | b"many" | b"get" | b"got" | b"using" | b"know" | b"need" | b"want" | b"like" | b"think" | b"please"
+            | b"http" | b"https" | b"don" | b"doesn" | b"www" | b"com" => Self::Plain,
             _ => Self::Other,
         }
     }

@@ -33,6 +33,7 @@ pub(crate) struct Weighed {
 }
 
 /// What came after a burst.
+#[expect(clippy::struct_excessive_bools, reason = "each is a sign of its own, and a number of the models")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct After {
     lines: u32,
@@ -111,6 +112,7 @@ pub(crate) struct Later<'a> {
 }
 
 /// What a later line shows beside one burst.
+#[expect(clippy::struct_excessive_bools, reason = "each is a sign of its own, and a number of the models")]
 pub(crate) struct Toward {
     pub(crate) names_first: bool,
     pub(crate) names: bool,
@@ -187,9 +189,8 @@ impl Burst {
         let responds = yes(self.lines.first().is_some_and(|l| l.signs.responds()));
         let bytes: u32 = self.lines.iter().map(|l| l.bytes).sum();
         let topic = used.map_or(0.0, |used| w.words.common(used) as f64 / w.words.len().max(1) as f64);
-        let inside = |l: &crate::burst::Said| {
-            l.to.about & persona_bit != 0 || l.to.personas & persona_bit != 0 && l.to.why == Some(Why::NameInside)
-        };
+        let inside =
+            |l: &crate::burst::Said| l.to.about & persona_bit != 0 || l.to.personas & persona_bit != 0 && l.to.why == Some(Why::NameInside);
         Said {
             names_me_inside: any(&inside),
             names_other_inside: any(&|l| l.to.names && !l.to.others),

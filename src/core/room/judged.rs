@@ -2,7 +2,7 @@
 
 use super::{By, Out, Room, address::Addressed};
 use crate::{
-    Bars, Item, Judge, Line, Millis, Observation, ObligationId, ObligationKind, ObligationState, Odds, What, Why,
+    Bars, Item, Judge, Line, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
     burst::Burst,
     judge::{
         signs::{Signs, Words},
@@ -198,10 +198,7 @@ impl Room {
             self.open_obligation(ObligationKind::RoomQuestion, None, id, Why::AsksRoom, out);
         } else if follows {
             self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
-        } else if reaches(me + room, bars.remark_permille)
-            && self.policy.budget.unprompted_per_hour > 0
-            && !self.restraint.side_talk()
-        {
+        } else if reaches(me + room, bars.remark_permille) && self.policy.budget.unprompted_per_hour > 0 && !self.restraint.side_talk() {
             self.open_obligation(ObligationKind::Opening, None, id, Why::MayRemark, out);
         } else {
             self.silent(id, Why::GateSilent, out);

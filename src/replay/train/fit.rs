@@ -90,7 +90,9 @@ impl Scale {
         for (row, _) in examples.rows() {
             spread.iter_mut().zip(row.iter().zip(&mean)).for_each(|(s, (x, m))| *s += (x - m) * (x - m) / n);
         }
-        spread.iter_mut().for_each(|s| *s = s.sqrt() + NO_SPREAD);
+        for s in &mut spread {
+            *s = s.sqrt() + NO_SPREAD;
+        }
         Self { mean, spread }
     }
 
