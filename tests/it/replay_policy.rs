@@ -111,10 +111,10 @@ fn a_sweep_runs_once_for_each_value() {
     let dir = TempDir::new().unwrap();
     let archive = archive(&dir);
     let archive = archive.to_str().unwrap();
-    let swept = figures(&args(&[archive, "--sweep", "turn_done=500,10000,60000"]).unwrap());
-    assert_eq!((&swept["sweep"]["name"], &swept["sweep"]["default"]), (&json!("turn_done_ms"), &json!(10_000)));
+    let swept = figures(&args(&[archive, "--sweep", "turn_done=500,12000,60000"]).unwrap());
+    assert_eq!((&swept["sweep"]["name"], &swept["sweep"]["default"]), (&json!("turn_done_ms"), &json!(12_000)));
     let rows = swept["sweep"]["values"].as_array().unwrap();
-    assert_eq!(rows.iter().map(|r| r["value"].as_i64().unwrap()).collect::<Vec<_>>(), [500, 10_000, 60_000]);
+    assert_eq!(rows.iter().map(|r| r["value"].as_i64().unwrap()).collect::<Vec<_>>(), [500, 12_000, 60_000]);
     assert_eq!(rows[1]["parlor"], swept["policies"]["parlor"], "the default value changes nothing");
     let p50 = |row: &Value| row["parlor"]["latency_direct_p50_ms"].as_i64().unwrap();
     assert!(p50(&rows[0]) < p50(&rows[1]) && p50(&rows[1]) < p50(&rows[2]), "{rows:?}");

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use parlor_core::{What, Why};
+use parlor_core::{Judge, What, Why};
 
 /// Most lines of a source file: what one can still hold in mind.
 const LINES: usize = 450;
@@ -238,5 +238,13 @@ fn every_link_between_docs_leads_somewhere() {
             }
         }
     }
+    nothing(&wrong);
+}
+
+#[test]
+fn the_docs_explain_every_number_of_the_models() {
+    let docs = fs::read_to_string(root().join("docs/judgement.md")).unwrap();
+    let rows = Judge::ALL.into_iter().flat_map(Judge::numbers).map(|(name, meaning)| format!("| `{name}` | {meaning} |"));
+    let wrong: Vec<String> = rows.filter(|row| !docs.contains(row)).map(|row| format!("docs/judgement.md lacks the row: {row}")).collect();
     nothing(&wrong);
 }
