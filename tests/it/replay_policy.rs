@@ -119,8 +119,8 @@ fn a_sweep_runs_once_for_each_value() {
     let p50 = |row: &Value| row["parlor"]["latency_direct_p50_ms"].as_i64().unwrap();
     assert!(p50(&rows[0]) < p50(&rows[1]) && p50(&rows[1]) < p50(&rows[2]), "{rows:?}");
 
-    let table = replay(&args(&[archive, "--sweep", "turn_done=500,10000"]).unwrap()).unwrap().table();
-    assert!(table.contains("turn_done_ms (without a sweep 10000)") && table.lines().any(|l| l.trim_start().starts_with("500 ")), "{table}");
+    let table = replay(&args(&[archive, "--sweep", "turn_done=500,12000"]).unwrap()).unwrap().table();
+    assert!(table.contains("turn_done_ms (without a sweep 12000)") && table.lines().any(|l| l.trim_start().starts_with("500 ")), "{table}");
     let unknown = args(&[archive, "--sweep", "patience=1"]).unwrap_err();
     assert!(unknown.contains("no timing of the policy") && unknown.contains("room_wait_max_ms"), "{unknown}");
 }

@@ -24,7 +24,7 @@ spec:
   audience: Room
   members: [{ persona: wren }]
   mode: Active
-  floor: { draftQuiet: 50ms, turnDone: 100ms, turnOpen: 100ms, alone: 100ms, cooldown: 10ms }
+  floor: { draftQuiet: 50ms, turnDone: 100ms, turnOpen: 100ms, alone: 100ms, cooldown: 10ms, read: 10ms }
 ";
 /// Its persona, on the stub model.
 pub(crate) const WREN: &str = "apiVersion: parlor.dev/v1alpha1
