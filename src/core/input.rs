@@ -38,20 +38,28 @@ pub enum Input {
 /// Latest time that is believed, ms: the end of the year 9999. Sums of times and waits stay far from the end of the scale then.
 pub(crate) const LATEST_MS: Millis = 253_402_300_799_999;
 
+/// Latest `now` that is believed, ms: a century later, so that what waits for something of the year 9999 still comes to its end.
+pub(crate) const LATEST_NOW_MS: Millis = LATEST_MS + 100 * 366 * 86_400_000;
+
+/// A probability; what is none is 0.
+fn likely(p: f64) -> f64 {
+    if p.is_finite() { p.clamp(0.0, 1.0) } else { 0.0 }
+}
+
 /// A time within 1970 to 9999.
 pub(crate) fn believed(ms: Millis) -> Millis {
     ms.clamp(0, LATEST_MS)
 }
 
 impl Input {
-    /// The same with times that can be reckoned with, whatever a platform or a clock said.
+    /// The same with times and probabilities that can be reckoned with, whatever a platform or a clock said.
     pub(crate) fn levelled(mut self) -> Self {
         match &mut self {
             Self::Item(item) | Self::Echo(Echo { item, .. }) => item.at = believed(item.at),
             Self::Submission(s) => s.expires_at = believed(s.expires_at),
             Self::Policy(policy) => policy.level(),
-            Self::Typing { .. } | Self::Verdict(_) | Self::Act(_) | Self::DraftFailed(_) | Self::Outbox(_) | Self::Resumed | Self::Tick => {
-            }
+            Self::Verdict(v) => (v.me, v.room) = (likely(v.me), likely(v.room)),
+            Self::Typing { .. } | Self::Act(_) | Self::DraftFailed(_) | Self::Outbox(_) | Self::Resumed | Self::Tick => {}
         }
         self
     }

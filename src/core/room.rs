@@ -24,7 +24,7 @@ use crate::{
     Decision, Effect, EffectId, EffectKind, GateKind, Input, Judges, Line, Millis, ObligationId, Observation, Policy, Seen, Tally, What,
     Why,
     burst::Burst,
-    input::believed,
+    input::LATEST_NOW_MS,
     judge::talk::{By, Talk},
     names::Names,
     obligation::Obligation,
@@ -219,7 +219,7 @@ impl Room {
     pub fn step(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         self.n += 1;
         let before = self.now;
-        self.now = self.now.max(believed(now));
+        self.now = self.now.max(now.clamp(0, LATEST_NOW_MS));
         let mut out = Out { input: self.n, effects: Vec::new(), bursts: 0 };
         match input.levelled() {
             Input::Item(item) => self.on_item(item, &mut out),
