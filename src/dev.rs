@@ -123,12 +123,12 @@ impl Dev {
 
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let hub = Hub::start(&ledger, &url, HubOptions::default(), &tracker, stop.clone())?;
-        let ringer = Ringer::start(&url, &tracker, stop.clone())?;
+        let ringer = Ringer::start(&url, &hub, &tracker, stop.clone())?;
         let books = Arc::new(RoomBooks::new(ledger.books(), wall_ms));
         let broker = Arc::new(Broker::new(broker_config, Some(Arc::clone(&books) as Arc<dyn Accounts>), Metrics::new()?));
         let (table, surface) = (Table::default(), ConsoleRooms::default());
         let reader = Arc::new(LedgerRooms::new(ledger.reader(), table.clone(), wall_ms));
-        let sender = Sender::new(ledger.ear(), ledger.mouth(), ringer.clone(), surface.clone(), wall_ms, SenderOptions::default());
+        let sender = Sender::new(ledger.mouth(), ringer.clone(), surface.clone(), wall_ms, SenderOptions::default());
         let mut rooms = Rooms::new(Parts {
             admin: ledger.admin(),
             table,

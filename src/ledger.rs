@@ -30,7 +30,7 @@ pub use ear::{Ear, MessageState};
 pub use error::LedgerError;
 pub use item::{ITEMS_AT_ONCE, LedgerItem, NewItem, Stored};
 pub use jobs::{About, Job, NewJob, NewNote, Note};
-pub use mouth::{Claimed, ClaimedKind, Mouth};
+pub use mouth::{Claimed, ClaimedKind, Mouth, Spoken};
 pub use pool::Ledger;
 pub use reader::{DecisionRow, FloorRow, OutboxRow, Page, Reader};
 pub use schema::migrate;

@@ -35,9 +35,8 @@ impl ConsoleRooms {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// What a persona is called; its resource name where the room does not say.
-    pub(super) fn display_name(&self, room: &str, persona: &str) -> String {
-        let rooms = self.by_name.read().unwrap_or_else(PoisonError::into_inner);
-        rooms.get(room).and_then(|r| r.personas.get(persona)).map_or_else(|| persona.to_owned(), Clone::clone)
+    /// What the personas of a room are called.
+    pub(super) fn display_names(&self, room: &str) -> BTreeMap<String, String> {
+        self.get(room).map(|r| r.personas).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! What the gateway's mouth may do: take rows from the outbox, one at a time, and say what became of them.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Deserialize;
 
@@ -56,8 +56,33 @@ pub enum ClaimedKind {
     React,
 }
 
+/// What became of a row that was taken and posted by one commit.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Spoken {
+    /// Number of the row in the stream.
+    pub n: i64,
+    /// Dedupe key of the row.
+    pub dedupe: String,
+    /// Why it was refused instead of posted; a short code.
+    pub refused: Option<String>,
+}
+
 impl Mouth {
-    /// The oldest row of these streams that may be posted now, if there is one. Per destination the next is handed out only
+    /// For a surface whose platform is this ledger: takes the oldest row that may be posted, as [`Mouth::claim`] does, stores its
+    /// post as an item of `at_ms` and ends the row, all by one commit. A call that fails has posted nothing, or has posted and
+    /// ended the row: it may be repeated. `names` are display names by persona; one that is not listed has its resource name.
+    pub async fn speak(&self, stream: i64, names: &BTreeMap<String, String>, at_ms: i64) -> Result<Option<Spoken>, LedgerError> {
+        let names: serde_json::Map<_, _> = names.iter().map(|(persona, name)| (persona.clone(), name.as_str().into())).collect();
+        let query = sqlx::query_scalar("select api.speak($1, $2::text::json, $3)::text")
+            .bind(stream)
+            .bind(serde_json::Value::from(names).to_string())
+            .bind(at_ms);
+        let json: Option<String> = bounded(query.fetch_one(self.ledger.pool())).await?;
+        json.map(|j| decode("a row that was posted", &j)).transpose()
+    }
+
+    /// For a surface outside of the ledger, which hears of a row only once its claim is stored: the oldest row of these streams that
+    /// may be posted now, if there is one. Per destination the next is handed out only
     /// when the one before is no longer claimed. Never a row of a room that is muted, stopped, in Shadow or without a policy.
     /// For `lease` (at most ten minutes) nobody else gets it.
     pub async fn claim(&self, streams: &[i64], lease: Duration) -> Result<Option<Claimed>, LedgerError> {

@@ -9,19 +9,22 @@ use std::{
 };
 
 use parlor::{
-    gateway::{CrashPoint, SenderOptions},
+    gateway::{ConsoleRoom, CrashPoint, SenderOptions},
     ledger::RowState,
     ports::ModelAct,
 };
 use parlor_core::DraftAct;
+use secrecy::ExposeSecret;
+use sqlx::{Connection, PgConnection};
 
-use super::support::room::Rig;
+use super::support::{room::Rig, steps::line};
 
-/// A lease that a test can wait for; the database counts it in real time.
-const SHORT: SenderOptions = SenderOptions { lease: Duration::from_millis(300), poll: Duration::from_millis(100) };
+/// Looks often, for what rings no bell.
+const SHORT: SenderOptions = SenderOptions { poll: Duration::from_millis(100) };
 
-async fn crash_and_go_on(point: CrashPoint, act: DraftAct) -> Rig {
-    let mut rig = Rig::new().await;
+/// A room with one row in its outbox and nobody who posts it.
+async fn one_row(act: DraftAct) -> Rig {
+    let rig = Rig::new().await;
     rig.stop_sender();
     rig.say("ada", "wren, which cone for stoneware?").await;
     rig.advance(2_500).await;
@@ -30,6 +33,11 @@ async fn crash_and_go_on(point: CrashPoint, act: DraftAct) -> Rig {
     draft.act(ModelAct { act, settles });
     rig.advance(10_000).await;
     rig.until("the row waits", async |r| r.rows().await.len() == 1).await;
+    rig
+}
+
+async fn crash_and_go_on(point: CrashPoint, act: DraftAct) -> Rig {
+    let mut rig = one_row(act).await;
 
     let crashed = Arc::new(AtomicBool::new(false));
     let hook = {
@@ -61,13 +69,8 @@ async fn one_reaction(point: CrashPoint) {
 }
 
 #[tokio::test]
-async fn an_end_before_the_claim_posts_once() {
-    one_post(CrashPoint::BeforeClaim).await;
-}
-
-#[tokio::test]
-async fn an_end_after_the_claim_posts_once() {
-    one_post(CrashPoint::Claimed).await;
+async fn an_end_before_the_post_posts_once() {
+    one_post(CrashPoint::BeforePost).await;
 }
 
 #[tokio::test]
@@ -76,15 +79,82 @@ async fn an_end_after_the_post_posts_once() {
 }
 
 #[tokio::test]
-async fn an_end_after_the_settle_posts_once() {
-    one_post(CrashPoint::Settled).await;
-}
-
-#[tokio::test]
 async fn an_end_at_any_point_reacts_once() {
     for point in CrashPoint::ALL {
         one_reaction(point).await;
     }
+}
+
+/// Backends that work on a post and wait for a lock.
+async fn posts_held_up(rig: &Rig) -> i64 {
+    let held = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%api.speak%'";
+    rig.db.number(&format!("select count(*) {held}")).await
+}
+
+#[tokio::test]
+async fn a_server_process_that_dies_in_the_middle_of_a_post_leaves_the_row_as_it_was() {
+    let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
+    let mut conn = PgConnection::connect(rig.db.url.expose_secret()).await.unwrap();
+    let mut other = conn.begin().await.unwrap();
+    sqlx::query("select from parlor.outbox for update").execute(&mut *other).await.unwrap();
+    rig.start_sender();
+    // It has locked policy and head by then, and waits for the row.
+    rig.until("the post is under way", async |r| posts_held_up(r).await == 1).await;
+    let ended = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%api.speak%' \
+                 and datname = current_database()";
+    rig.db.sql(ended).await.unwrap();
+    rig.until("it is tried again", async |r| posts_held_up(r).await == 1).await;
+    assert_eq!((rig.posts().await.len(), rig.rows().await[0].state), (0, RowState::Queued));
+    other.rollback().await.unwrap();
+    assert_eq!(rig.until_posts(1).await, ["Cone six."]);
+    assert_eq!(rig.db.number("select fence from parlor.outbox").await, 1, "of the claim that died nothing is left");
+}
+
+#[tokio::test]
+async fn a_mute_between_the_act_and_the_post_posts_nothing() {
+    let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
+    let mut conn = PgConnection::connect(rig.db.url.expose_secret()).await.unwrap();
+    let mut mute = conn.begin().await.unwrap();
+    sqlx::query("select api.chat_mute($1, 'owner', '', null)").bind(rig.stream).execute(&mut *mute).await.unwrap();
+    rig.start_sender();
+    rig.until("the post is under way", async |r| posts_held_up(r).await == 1).await;
+    mute.commit().await.unwrap();
+    rig.until("the row is refused", async |r| r.rows().await[0].state == RowState::Refused).await;
+    rig.advance(60_000).await;
+    assert!(rig.posts().await.is_empty());
+    assert_eq!(rig.rows().await[0].reason.as_deref(), Some("muted"));
+}
+
+#[tokio::test]
+async fn a_row_that_a_lost_gateway_had_claimed_is_posted_once_when_its_lease_is_over() {
+    for was_posted in [false, true] {
+        let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
+        let row = rig.means.ledger.mouth().claim(&[rig.stream], Duration::from_millis(1)).await.unwrap().unwrap();
+        if was_posted {
+            // As an item that nobody has linked with its row.
+            let item = parlor::ledger::NewItem {
+                author: "wren".into(),
+                author_kind: parlor_core::AuthorKind::Own,
+                outbox_n: None,
+                ..line(rig.stream, &row.nonce, "wren", "Cone six.")
+            };
+            rig.means.ledger.ear().ingest(&[item]).await.unwrap();
+        }
+        rig.serve(&rig.sender(SHORT));
+        rig.until("the row is done", async |r| r.rows().await[0].state == RowState::Done).await;
+        assert_eq!(rig.until_posts(1).await, ["Cone six."], "posted before: {was_posted}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_stored_is_refused() {
+    let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
+    let name = "W".repeat(1_100);
+    rig.rooms.put("kiln", ConsoleRoom { stream: rig.stream, personas: [("wren".to_owned(), name)].into() });
+    rig.start_sender();
+    rig.until("the row is refused", async |r| r.rows().await[0].state == RowState::Refused).await;
+    assert_eq!(rig.rows().await[0].reason.as_deref(), Some("not_storable"));
+    assert!(rig.posts().await.is_empty());
 }
 
 #[tokio::test]

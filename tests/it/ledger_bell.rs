@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use parlor::ledger::{Bell, Hub, HubOptions, NewJob};
+use futures::FutureExt;
+use parlor::ledger::{Bell, Hub, HubOptions, NewJob, Ringer};
 use secrecy::ExposeSecret;
 use sqlx::{Connection, PgConnection};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -42,6 +43,13 @@ impl Bells {
         tokio::time::timeout(DEADLINE, self.tracker.wait()).await.expect("the tasks of the bell do not end");
     }
 
+    /// The ringer of another process, whose rings come through the database.
+    fn ringer_elsewhere(&self) -> Ringer {
+        let options = HubOptions { poll: NEVER };
+        let hub = Hub::start(&self.db.ledger(), &self.db.url, options, &self.tracker, self.stop.clone()).unwrap();
+        self.db.ringer(&hub, &self.tracker, &self.stop)
+    }
+
     async fn bell_database(&self) -> PgConnection {
         let url = self.db.url.expose_secret().replace(&format!("/{}?", self.db.name), &format!("/{}_bell?", self.db.name));
         PgConnection::connect(&url).await.unwrap()
@@ -59,7 +67,7 @@ async fn silent(bell: &mut Bell) -> bool {
 #[tokio::test]
 async fn a_ring_is_heard_by_its_stream_alone_and_carries_nothing() {
     let (bells, mut bell) = Bells::start(NEVER).await;
-    let ringer = bells.db.ringer(&bells.tracker, &bells.stop);
+    let ringer = bells.ringer_elsewhere();
     let other = open_room(&bells.db.ledger().admin(), "other").await;
     let mut others = bells.hub.subscribe(other);
     heard(&mut others).await;
@@ -80,6 +88,28 @@ async fn a_ring_is_heard_by_its_stream_alone_and_carries_nothing() {
     // A forged one with a body is a ring like any.
     sqlx::query("select pg_notify('s' || $1, 'body')").bind(bells.room).execute(&mut conn).await.unwrap();
     heard(&mut bell).await;
+    bells.end().await;
+}
+
+#[tokio::test]
+async fn a_ring_is_heard_at_once_in_its_own_process_once_and_by_every_other() {
+    let (bells, mut bell) = Bells::start(NEVER).await;
+    let options = HubOptions { poll: NEVER };
+    let elsewhere = Hub::start(&bells.db.ledger(), &bells.db.url, options, &bells.tracker, bells.stop.clone()).unwrap();
+    let mut others = elsewhere.subscribe(bells.room);
+    heard(&mut others).await;
+    let ringer = bells.db.ringer(&bells.hub, &bells.tracker, &bells.stop);
+    for _ in 0..3 {
+        ringer.ring(bells.room);
+        assert!(bell.rung().now_or_never().is_some(), "a ring of the own process is there when the call ends");
+        heard(&mut others).await;
+        assert!(silent(&mut bell).await, "its notification is no second ring");
+    }
+    // Without a bell database nobody else is reached, and the own process is as before.
+    bells.db.sql(&format!("alter database {}_bell allow_connections false", bells.db.name)).await.unwrap();
+    bells.db.sql("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() || '_bell'").await.unwrap();
+    ringer.ring(bells.room);
+    assert!(bell.rung().now_or_never().is_some());
     bells.end().await;
 }
 
@@ -116,7 +146,7 @@ async fn a_hub_that_lost_its_connection_listens_again_by_itself() {
     assert!(ended);
     // That it listens again is a ring too, since something may have been missed.
     heard(&mut bell).await;
-    bells.db.ringer(&bells.tracker, &bells.stop).ring(bells.room);
+    bells.ringer_elsewhere().ring(bells.room);
     heard(&mut bell).await;
     bells.end().await;
 }

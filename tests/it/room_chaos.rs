@@ -18,7 +18,7 @@ use parlor::{
 use super::support::room::Rig;
 
 const STEPS: u32 = 60;
-const SHORT: SenderOptions = SenderOptions { lease: Duration::from_millis(200), poll: Duration::from_millis(50) };
+const SHORT: SenderOptions = SenderOptions { poll: Duration::from_millis(50) };
 const PEOPLE: [&str; 4] = ["ada", "bob", "cleo", "dan"];
 /// Words that make each question and each answer unlike the others, so that nothing counts as said already.
 const THINGS: [&str; 8] = ["cone", "glaze", "shelf", "engobe", "raku", "bisque", "grog", "celadon"];

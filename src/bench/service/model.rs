@@ -11,7 +11,6 @@ use tokio::{net::TcpListener, sync::mpsc, time::timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::BenchError;
-use crate::actor::wall_ms;
 
 /// Calls that were made and not looked at yet; the bench asks one question at a time.
 const MAX_CALLS: usize = 16;
@@ -21,8 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A call of the model.
 pub(super) struct Call {
     pub arrived: Instant,
-    /// Wall time, ms.
-    pub answered_ms: i64,
+    pub answered: Instant,
 }
 
 /// The model; it ends when this is dropped.
@@ -75,7 +73,7 @@ async fn answer(State(shared): State<Shared>, Json(body): Json<Value>) -> impl I
     let events = [event(&json!({ "tool_calls": [call] }), None), event(&json!({}), Some("tool_calls")), "data: [DONE]\n\n".into()];
     tokio::time::sleep(shared.hold).await;
     // A bench that has ended needs no figures.
-    let _ = shared.calls.try_send(Call { arrived, answered_ms: wall_ms() });
+    let _ = shared.calls.try_send(Call { arrived, answered: Instant::now() });
     ([(header::CONTENT_TYPE, "text/event-stream")], events.concat())
 }
 

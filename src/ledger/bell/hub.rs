@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI32, Ordering},
+    },
     time::Duration,
 };
 
@@ -55,6 +58,8 @@ struct Shared {
     bells: Mutex<BTreeMap<i64, watch::Sender<u64>>>,
     /// A stream was added.
     changed: Notify,
+    /// The backend whose notifications are of this process's own ringer, which has rung here already; 0 for none.
+    own: AtomicI32,
 }
 
 /// The bell of one stream.
@@ -122,6 +127,16 @@ impl Hub {
         self.shared.changed.notify_one();
         Bell { rings }
     }
+
+    /// Rings for the subscribers of this process.
+    pub(super) fn ring(&self, stream: i64) {
+        self.shared.ring(stream);
+    }
+
+    /// Notifications of this backend are no news here from now on.
+    pub(super) fn do_not_hear(&self, backend: i32) {
+        self.shared.own.store(backend, Ordering::Relaxed);
+    }
 }
 
 impl Shared {
@@ -176,6 +191,9 @@ async fn hear(shared: &Shared, mut listener: PgListener) {
             () = shared.changed.notified() => {}
             note = listener.try_recv() => match note {
                 Ok(Some(note)) => {
+                    if i32::try_from(note.process_id()) == Ok(shared.own.load(Ordering::Relaxed)) {
+                        continue;
+                    }
                     if let Some(stream) = note.channel().strip_prefix('s').and_then(|n| n.parse().ok()) {
                         shared.ring(stream);
                     }

@@ -9,12 +9,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     super::{LedgerError, pool::connect_options, schema::bell_name},
-    channel,
+    Hub, channel,
 };
 
 /// Rings that wait; more are dropped, since the hub's own look at the heads covers them.
 const WAITING: usize = 1_024;
-/// Rings that come within this time after one go out together: a burst of writes is one ring a room.
+/// Rings that come within this time after one go out together: a burst of writes is one notification a room.
 const TOGETHER: Duration = Duration::from_millis(2);
 /// A ring that takes longer is dropped.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,24 +22,38 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Rings the bells of streams. A clone rings through the same task.
 #[derive(Clone, Debug)]
 pub struct Ringer {
+    hub: Hub,
     waiting: mpsc::Sender<i64>,
 }
 
 impl Ringer {
-    /// Starts the task that rings, for the ledger at `url`; it ends with `stop` or with the last clone.
-    pub fn start(url: &SecretString, tracker: &TaskTracker, stop: CancellationToken) -> Result<Self, LedgerError> {
+    /// Starts the task that notifies other processes, for the ledger at `url`; `hub` is the one of this process. It ends with `stop`
+    /// or with the last clone.
+    pub fn start(url: &SecretString, hub: &Hub, tracker: &TaskTracker, stop: CancellationToken) -> Result<Self, LedgerError> {
         let options = connect_options(url)?;
         let bell = bell_name(options.get_database())?;
         // A ring need not survive a crash, so its commit does not wait for the disk.
         let options = options.database(&bell).application_name("parlor-ringer").options([("synchronous_commit", "off")]);
-        let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE).connect_lazy_with(options);
+        let own = hub.clone();
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(PATIENCE)
+            .after_connect(move |conn, _| {
+                let hub = own.clone();
+                Box::pin(async move {
+                    hub.do_not_hear(sqlx::query_scalar("select pg_catalog.pg_backend_pid()").fetch_one(conn).await?);
+                    Ok(())
+                })
+            })
+            .connect_lazy_with(options);
         let (waiting, rings) = mpsc::channel(WAITING);
         tracker.spawn(run(pool, rings, stop));
-        Ok(Self { waiting })
+        Ok(Self { hub: hub.clone(), waiting })
     }
 
     /// Rings the bell of a stream, after a commit. Never waits and never fails: a lost ring is a delay of a few seconds.
     pub fn ring(&self, stream: i64) {
+        self.hub.ring(stream);
         let _ = self.waiting.try_send(stream);
     }
 }

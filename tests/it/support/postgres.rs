@@ -11,7 +11,7 @@ use std::{
 
 use parlor::{
     dev::postgres::{PrivateOptions, PrivateServer},
-    ledger::{Ledger, Ringer},
+    ledger::{Hub, Ledger, Ringer},
 };
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
@@ -101,7 +101,7 @@ impl TestDb {
         self.sql(sql).await.unwrap()[0].get(0)
     }
 
-    pub(crate) fn ringer(&self, tracker: &TaskTracker, stop: &CancellationToken) -> Ringer {
-        Ringer::start(&self.url, tracker, stop.clone()).unwrap()
+    pub(crate) fn ringer(&self, hub: &Hub, tracker: &TaskTracker, stop: &CancellationToken) -> Ringer {
+        Ringer::start(&self.url, hub, tracker, stop.clone()).unwrap()
     }
 }

@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap, sync::Arc, time::Duration};
 use parlor::{
     actor::{self, Means, PersonaText, RoomConfig, RoomHandle, RoomState, RoomTexts},
     gateway::{ConsoleIntake, ConsoleRoom, ConsoleRooms, Sender, SenderOptions},
-    ledger::{Admin, Bell, DecisionRow, Hub, HubOptions, Label, LedgerError, LedgerItem, OutboxRow, Page, PolicyRow, Reader, Ringer},
+    ledger::{Admin, Bell, DecisionRow, Hub, HubOptions, Label, LedgerError, LedgerItem, OutboxRow, Page, PolicyRow, Reader},
     ports::{Heard, HeardKind, Intake, IntakeError, ModelRef, Posted},
 };
 use parlor_core::{AuthorKind, ItemKind, Member, Mode, Policy, View};
@@ -75,9 +75,9 @@ impl Rig {
     pub(crate) async fn silent(db: TestDb, change: impl FnOnce(&mut Policy)) -> Self {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let ledger = db.ledger();
-        let ringer = Ringer::start(&db.url, &tracker, stop.clone()).unwrap();
         let options = HubOptions { poll: Duration::from_millis(500) };
         let hub = Hub::start(&ledger, &db.url, options, &tracker, stop.clone()).unwrap();
+        let ringer = db.ringer(&hub, &tracker, &stop);
         let admin = ledger.admin();
         let stream = admin.ensure_stream(ROOM, &Label::Room(ROOM.into())).await.unwrap().id;
         let rooms = ConsoleRooms::default();
@@ -142,8 +142,7 @@ impl Rig {
     }
 
     pub(crate) fn sender(&self, options: SenderOptions) -> Sender {
-        let ledger = &self.means.ledger;
-        Sender::new(ledger.ear(), ledger.mouth(), self.means.ringer.clone(), self.rooms.clone(), wall, options)
+        Sender::new(self.means.ledger.mouth(), self.means.ringer.clone(), self.rooms.clone(), wall, options)
     }
 
     pub(crate) fn start_sender(&mut self) {
