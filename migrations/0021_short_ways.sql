@@ -215,6 +215,18 @@ begin
     return null;
 end $$;
 
+-- Whether a message stands in the room.
+create function parlor.stands(p_stream bigint, p_platform_id text) returns boolean
+    language plpgsql stable
+    set plan_cache_mode = force_custom_plan
+as $$
+begin
+    return (
+        select bool_or(i.kind = 'message') and not bool_or(i.kind = 'delete')
+        from parlor.item i where i.stream = p_stream and i.platform_id = p_platform_id and i.kind in ('message', 'delete')
+    ) is true;
+end $$;
+
 -- Shows a taken row in its stream, as an item under the row's nonce: the same row again is the same item. Why it cannot be shown,
 -- null if it is. The head's lock is held by the caller.
 create function parlor.show_row(r parlor.outbox, p_name text, p_at_ms bigint) returns text
@@ -223,13 +235,11 @@ create function parlor.show_row(r parlor.outbox, p_name text, p_at_ms bigint) re
 as $$
 declare
     nonce text := 'p' || r.stream || '.' || r.n;
-    target json := case when r.reply_to is not null then api.message_state(r.stream, r.reply_to, r.persona, coalesce(r.emoji, '')) end;
-    gone boolean := target is null or (target ->> 'deleted')::boolean;
     shown bigint;
 begin
     if r.kind = 'post' then
         -- Posted before, and its target deleted since: what stands in the room is not refused afterwards.
-        if r.reply_to is not null and gone and (r.fence = 1 or parlor.own_message(r.stream, nonce) is null) then
+        if r.reply_to is not null and not parlor.stands(r.stream, r.reply_to) and (r.fence = 1 or parlor.own_message(r.stream, nonce) is null) then
             return 'target_gone';
         end if;
         if r.body !~ '[^[:space:]]' then
@@ -237,11 +247,11 @@ begin
         end if;
         shown := (select o.seq from parlor.ingest_one(r.stream, p_at_ms, r.persona, 'own', p_name, 'message', 'm:' || nonce, nonce,
             case when r.reply_shows then r.reply_to end, r.body, '[]', '[]') o);
-    elsif (target ->> 'reacted')::boolean then
+    elsif (api.message_state(r.stream, r.reply_to, r.persona, r.emoji) ->> 'reacted')::boolean then
         -- By an earlier row: a surface shows an emoji of the same reactor once.
         perform parlor.end_row(r.stream, r.n, 'sent', null);
         return null;
-    elsif gone then
+    elsif not parlor.stands(r.stream, r.reply_to) then
         return 'target_gone';
     else
         shown := (select o.seq from parlor.ingest_one(r.stream, p_at_ms, r.persona, 'own', p_name, 'reaction',
@@ -260,9 +270,14 @@ create function api.speak(p_stream bigint, p_names json, p_at_ms bigint) returns
     set search_path = pg_catalog, pg_temp
 as $$
 declare
-    r parlor.outbox := parlor.take_row(p_stream, 1);
+    r parlor.outbox;
     why text;
 begin
+    -- Mostly nothing waits, and then nothing is locked, so that a look costs no commit.
+    if not exists (select from parlor.outbox o where o.stream = p_stream and o.state in ('queued', 'claimed')) then
+        return null;
+    end if;
+    r := parlor.take_row(p_stream, 1);
     if r.n is null then
         return null;
     end if;
@@ -271,4 +286,22 @@ begin
         perform parlor.end_row(p_stream, r.n, 'refused', why);
     end if;
     return json_build_object('n', r.n, 'dedupe', r.dedupe, 'refused', why);
+end $$;
+
+-- Audit rows are numbered by themselves, not under the head's lock: that of the call that has just been answered would stand in the
+-- way of the answer. Of two that take the same number one waits for the other's commit and takes the next.
+create or replace function api.audit(
+    p_stream bigint, p_persona text, p_purpose text, p_model text, p_tokens bigint, p_cost_micro bigint, p_duration_ms bigint, p_outcome text
+) returns void
+    language plpgsql
+    set search_path = pg_catalog, pg_temp
+as $$
+begin
+    loop
+        insert into parlor.audit (stream, n, at_ms, persona, purpose, model, tokens, cost_micro, duration_ms, outcome)
+        select p_stream, coalesce(max(n), 0) + 1, parlor.now_ms(), p_persona, p_purpose, p_model, p_tokens, p_cost_micro, p_duration_ms, p_outcome
+        from parlor.audit where stream = p_stream
+        on conflict (stream, n) do nothing;
+        exit when found;
+    end loop;
 end $$;
