@@ -78,7 +78,7 @@ impl Postgres {
         let ledger = Ledger::connect(url, "parlor-sim", CONNECTIONS).map_err(|e| lost(&e))?;
         let options = HubOptions { poll: NO_POLL };
         let hub = Hub::start(&ledger, url, options, &tracker, stop.clone()).map_err(|e| lost(&e))?;
-        let ringer = Ringer::start(url, &tracker, stop.clone()).map_err(|e| lost(&e))?;
+        let ringer = Ringer::start(url, &hub, &tracker, stop.clone()).map_err(|e| lost(&e))?;
         drop(entered);
         let means = Means { ledger, hub, ringer, models: Arc::clone(&models) as Arc<dyn crate::ports::Models>, wall: || NOW.get() };
         let texts = watch::channel(texts()).1;
