@@ -53,7 +53,7 @@ mod tests {
         let policy = read("kiln", stored(serde_json::to_value(&written).unwrap()), false);
         assert_eq!((policy.revision, policy.mode, policy.muted, policy.stopped), (7, Mode::Active, false, false));
         assert_eq!(policy.members, written.members);
-        assert_eq!(policy.gate, GateKind::Rules);
+        assert_eq!(policy.gate, GateKind::Embedded);
         assert!(read("kiln", stored(serde_json::to_value(&written).unwrap()), true).muted);
     }
 

@@ -28,7 +28,7 @@ const ROOM: &[NotYet] = &[
     ("spec.floor.startedBy", &[], "it belongs to rounds: EveryMember, which is not built yet"),
     ("spec.floor.turnTimeout", &[], "it belongs to rounds: EveryMember, which is not built yet"),
     ("spec.floor.parallel", &[], "members are asked one after the other"),
-    ("spec.gate.kind", &["Embedded", "Model"], "lines that name nobody are judged by fixed rules so far; use Rules"),
+    ("spec.gate.kind", &["Model"], "lines that name nobody are judged inside the machine so far; use Embedded or Rules"),
     ("spec.gate.model", &[], "it belongs to gates with a model, which are not built yet"),
     ("spec.gate.threshold", &[], "it belongs to gates with a model, which are not built yet"),
     ("spec.gate.band", &[], "it belongs to gates with a model, which are not built yet"),

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use parlor_core::{Audience, Mode, Policy, Timings};
+use parlor_core::{Audience, GateKind, Mode, Policy, Timings};
 
 use super::*;
 
@@ -77,6 +77,7 @@ fn a_room_becomes_a_policy() {
     want.audience = Audience::Room;
     want.owners = vec!["owner".to_owned()];
     want.timings = Timings { draft_quiet_ms: 2_000, lull_ms: 90_000, cooldown_ms: 500, ..Timings::default() };
+    want.gate = GateKind::Rules;
     want.budget.unprompted_per_hour = 3;
     want.budget.agent_turns = 6;
     want.decline_emoji = "\u{1f648}".to_owned();
@@ -164,7 +165,7 @@ fn bounds_of_a_room() {
         &[
             (
                 "  floor: { roomWaitMin: 5m }\n",
-                &["room.yaml:8:12: spec.floor.roomWaitMin: roomWaitMin is 5m and roomWaitMax is 3m, expected min to be at most max"],
+                &["room.yaml:8:12: spec.floor.roomWaitMin: roomWaitMin is 5m and roomWaitMax is 130s, expected min to be at most max"],
             ),
             (
                 "  floor: { agentTurns: 0, declineEmoji: '', answeredEmoji: a b }\n",
@@ -202,10 +203,10 @@ fn known_fields_without_effect_are_refused_by_name() {
                 ],
             ),
             (
-                "  gate: { kind: Embedded, threshold: 0.5 }\n",
+                "  gate: { kind: Model, threshold: 0.5 }\n",
                 &[
-                    "room.yaml:8:11: spec.gate.kind: Embedded has no effect yet: lines that name nobody are judged by fixed rules so far; use Rules",
-                    "room.yaml:8:27: spec.gate.threshold: has no effect yet, take it out: it belongs to gates with a model, which are not built yet",
+                    "room.yaml:8:11: spec.gate.kind: Model has no effect yet: lines that name nobody are judged inside the machine so far; use Embedded or Rules",
+                    "room.yaml:8:24: spec.gate.threshold: has no effect yet, take it out: it belongs to gates with a model, which are not built yet",
                 ],
             ),
             (
