@@ -321,8 +321,8 @@ impl Site for MemorySite {
         self.broken == Some(Broken::ForgetNonce)
     }
 
-    fn parked(&mut self) -> Result<Vec<String>, WorldError> {
-        Ok(self.ledger.parked())
+    fn undecided(&mut self) -> Result<Vec<String>, WorldError> {
+        Ok(self.ledger.undecided())
     }
 }
 

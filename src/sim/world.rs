@@ -95,6 +95,7 @@ pub(super) trait Site {
     fn forgets_nonces(&self) -> bool {
         false
     }
-    /// Keys of the rows that are parked.
-    fn parked(&mut self) -> Result<Vec<String>, WorldError>;
+    /// Keys of the rows whose fate a person has to find out: parked, and, in a room where nothing is claimed any more, claimed by
+    /// a gateway that is gone.
+    fn undecided(&mut self) -> Result<Vec<String>, WorldError>;
 }

@@ -375,8 +375,10 @@ impl Ledger {
         true
     }
 
-    pub(super) fn parked(&self) -> Vec<String> {
-        self.rows.iter().filter(|r| r.state == State::Parked).map(|r| r.row.dedupe.clone()).collect()
+    pub(super) fn undecided(&self) -> Vec<String> {
+        let closed = self.policy.mode != Mode::Active;
+        let undecided = |r: &&Kept| r.state == State::Parked || closed && r.state == State::Claimed;
+        self.rows.iter().filter(undecided).map(|r| r.row.dedupe.clone()).collect()
     }
 }
 

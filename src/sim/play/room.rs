@@ -248,14 +248,15 @@ impl<S: Site> RoomPlay<S> {
 
     /// The stored machine is the live one, text by text.
     pub(super) fn compare(&mut self, now: Millis) -> Result<(), WorldFault> {
-        let Some(live) = self.site.machine().map(serde_json::to_value) else { return Ok(()) };
+        let Some(live) = self.site.machine().map(serde_json::to_vec) else { return Ok(()) };
         self.counts.restores += 1;
-        let stored = serde_json::to_value(self.site.stored()?);
-        match (live, stored) {
-            (Ok(live), Ok(stored)) if live == stored => Ok(()),
-            (Ok(live), Ok(stored)) => Err(self.checker.fails(Rule::Restored, now, differences(&live, &stored)).into()),
-            (Err(e), _) | (_, Err(e)) => Err(self.checker.fails(Rule::Restored, now, format!("it cannot be written down: {e}")).into()),
-        }
+        let stored = serde_json::to_vec(&self.site.stored()?);
+        let what = match (live, stored) {
+            (Ok(live), Ok(stored)) if live == stored => return Ok(()),
+            (Ok(live), Ok(stored)) => differences(&live, &stored),
+            (Err(e), _) | (_, Err(e)) => format!("it cannot be written down: {e}"),
+        };
+        Err(self.checker.fails(Rule::Restored, now, what).into())
     }
 
     fn draft_ends(&mut self, id: EffectId, now: Millis) -> Result<(), WorldFault> {
@@ -360,8 +361,8 @@ impl<S: Site> RoomPlay<S> {
 
     /// What is still owed waits for a person who decides about a parked row, and for nothing else.
     pub(super) fn nothing_is_forgotten(&mut self, now: Millis) -> Result<(), WorldFault> {
-        let parked = self.site.parked()?;
-        let waits: Vec<ObligationId> = parked.iter().filter_map(|key| self.checker.settles(key)).flatten().copied().collect();
+        let undecided = self.site.undecided()?;
+        let waits: Vec<ObligationId> = undecided.iter().filter_map(|key| self.checker.settles(key)).flatten().copied().collect();
         let left: Vec<ObligationId> = self.checker.open.iter().filter(|id| !waits.contains(id)).copied().collect();
         if left.is_empty() { Ok(()) } else { Err(self.checker.fails(Rule::Forgotten, now, format!("{left:?} are still owed")).into()) }
     }
@@ -392,7 +393,8 @@ fn unlike(id: EffectId, draft: &Draft) -> String {
 }
 
 /// The fields in which two machines differ, without what stands in them.
-fn differences(live: &serde_json::Value, stored: &serde_json::Value) -> String {
+fn differences(live: &[u8], stored: &[u8]) -> String {
+    let [live, stored] = [live, stored].map(|text| serde_json::from_slice::<serde_json::Value>(text).unwrap_or_default());
     let fields = live.as_object().into_iter().flatten().filter(|(k, v)| stored.get(k) != Some(v)).map(|(k, _)| k.as_str());
     format!("they differ in {}", fields.collect::<Vec<_>>().join(", "))
 }

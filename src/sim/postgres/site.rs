@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, rc::Rc, time::Duration};
 
-use parlor_core::{DraftFailed, Effect, EffectId, EffectKind, Input, ItemKind, Millis, Phase, Policy, Room, Submission};
+use parlor_core::{DraftFailed, Effect, EffectId, EffectKind, Input, ItemKind, Millis, Mode, Phase, Policy, Room, Submission};
 use serde_json::json;
 
 use super::{Postgres, failed, policy_row};
@@ -225,7 +225,7 @@ impl Site for PostgresSite {
     fn stored(&mut self) -> Result<Room, WorldError> {
         let Some(boot) = &self.boot else { return Ok(self.twin.clone()) };
         let stored = self.wait(boot.stored())?.ok_or_else(|| WorldError::Wrong("what is stored cannot be read".into()))?;
-        let same = serde_json::to_value(&stored).ok() == serde_json::to_value(&self.twin).ok();
+        let same = serde_json::to_vec(&stored).ok() == serde_json::to_vec(&self.twin).ok();
         if same { Ok(stored) } else { Err(WorldError::Wrong("the stored inputs do not lead to the stored machine".into())) }
     }
 
@@ -246,8 +246,10 @@ impl Site for PostgresSite {
         self.wait(self.world.0.means.ledger.mouth().park(row.stream, row.n, row.fence, "no_answer"))
     }
 
-    fn parked(&mut self) -> Result<Vec<String>, WorldError> {
+    fn undecided(&mut self) -> Result<Vec<String>, WorldError> {
+        let closed = self.boot.as_ref().is_some_and(|b| b.room().policy().mode == Mode::Shadow);
+        let undecided = |state| state == RowState::Parked || closed && state == RowState::Claimed;
         let rows = self.wait(self.world.0.means.ledger.reader().rows(self.stream, Page::Last, 500))?;
-        Ok(rows.into_iter().filter(|r| r.state == RowState::Parked).map(|r| r.dedupe).collect())
+        Ok(rows.into_iter().filter(|r| undecided(r.state)).map(|r| r.dedupe).collect())
     }
 }
