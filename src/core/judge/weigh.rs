@@ -148,6 +148,17 @@ impl Weighed {
         self.after.answer.as_ref()
     }
 
+    /// The likeliest answer was taken back: what is left is as if it had not come, but for who spoke.
+    pub(crate) fn unsay(&mut self, platform_id: &str) {
+        let after = &mut self.after;
+        if after.answer.take_if(|line| line.platform_id == platform_id).is_none() {
+            return;
+        }
+        after.none = (after.none / (1.0 - after.best.min(SUREST))).min(1.0);
+        after.likely = after.likely.saturating_sub(u32::from(after.best >= MAY_ANSWER));
+        (after.best, after.second) = (after.second, 0.0);
+    }
+
     /// Whether no line so far was that likely an answer.
     pub(crate) fn answer_below(&self, permille: u16) -> bool {
         self.after.best * 1_000.0 < f64::from(permille)

@@ -272,6 +272,9 @@ impl Room {
         for o in self.owed.iter_mut().filter(|o| o.answered.as_ref().is_some_and(|l| l.platform_id == platform_id)) {
             (o.answered, o.answer_seen, o.unsure) = (None, false, false);
         }
+        for b in &mut self.active {
+            b.weighed.unsay(platform_id);
+        }
     }
 
     /// The obligations of a draft or row are open again.

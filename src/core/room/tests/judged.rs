@@ -52,6 +52,22 @@ fn a_question_to_the_room_is_left_to_people_and_answered_if_nobody_does() {
     s.check();
 }
 
+/// Found by the simulation: the reaction went to a line that was no longer there.
+#[test]
+fn no_reaction_goes_to_an_answer_that_was_deleted() {
+    let mut s = judged();
+    s.says("ada", "does anyone know how hot cone 6 has to be?");
+    while s.asked.is_empty() {
+        s.run_for(1_000);
+    }
+    let answer = s.says("bob", "ada: about 1222 degrees celsius");
+    s.run_for(1_000);
+    s.deletes("bob", &answer);
+    s.run_for(1_200_000);
+    assert!(s.reactions().is_empty(), "{:?}", s.reactions());
+    s.check();
+}
+
 #[test]
 fn a_thanks_to_whom_answered_settles_the_question() {
     let mut s = judged();
