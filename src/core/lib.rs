@@ -13,6 +13,7 @@ mod id;
 mod input;
 mod judge;
 mod names;
+mod newest;
 mod obligation;
 mod people;
 mod policy;

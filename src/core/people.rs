@@ -26,8 +26,6 @@ pub(crate) struct Person {
     pub(crate) typing: Option<Millis>,
     /// Typing of theirs was ever seen: the surface reports it.
     pub(crate) types: bool,
-    /// Platform time of the last post of a persona to them, by persona.
-    pub(crate) spoken_to: Vec<(PersonaNo, Millis)>,
     /// The last other person who spoke to them, platform time.
     pub(crate) helped_at: Option<Millis>,
     /// How they stand to the others.
@@ -99,7 +97,6 @@ impl People {
             last_at: None,
             typing: None,
             types: false,
-            spoken_to: Vec::new(),
             helped_at: None,
             standing: Standing::default(),
             rest: None,
@@ -138,18 +135,5 @@ impl People {
     /// How many people have spoken.
     pub(crate) fn humans(&self) -> u32 {
         self.humans
-    }
-}
-
-impl Person {
-    /// Platform time of the last post of that persona to them.
-    pub(crate) fn spoken_to_by(&self, persona: PersonaNo) -> Option<Millis> {
-        self.spoken_to.iter().find(|(p, _)| *p == persona).map(|(_, at)| *at)
-    }
-
-    /// Notes a post of a persona to them.
-    pub(crate) fn note_spoken_to(&mut self, persona: PersonaNo, at: Millis) {
-        self.spoken_to.retain(|(p, _)| *p != persona);
-        self.spoken_to.push((persona, at));
     }
 }

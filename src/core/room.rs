@@ -124,14 +124,6 @@ struct Out {
 /// Room for the bursts of one input in their ids: each asker of a row may begin one, and a row settles 64 obligations at most.
 const BURSTS_PER_INPUT: u64 = 256;
 
-/// Puts something into a queue of the newest `most`.
-fn keep<T>(queue: &mut VecDeque<T>, most: usize, item: T) {
-    if queue.len() == most {
-        queue.pop_front();
-    }
-    queue.push_back(item);
-}
-
 impl Out {
     fn next_id(&self) -> EffectId {
         EffectId { input: self.input, index: self.effects.len() as u16 }
@@ -312,6 +304,10 @@ impl Room {
 
     fn burst(&self, id: u64) -> Option<&Burst> {
         self.active.iter().find(|b| b.id == id)
+    }
+
+    fn burst_mut(&mut self, id: u64) -> Option<&mut Burst> {
+        self.active.iter_mut().find(|b| b.id == id)
     }
 
     fn obligation(&self, id: ObligationId) -> Option<&Obligation> {

@@ -91,9 +91,7 @@ impl Listener for Drive {
 
     /// All that was due before the line's time happens first; at the same time the line comes first.
     fn line(&mut self, mut item: Item) -> Result<(), Stuck> {
-        while self.wake().is_some_and(|w| w < item.at) {
-            self.pass()?;
-        }
+        self.until(item.at)?;
         self.seq += 1;
         item.seq = self.seq;
         self.move_to(item.at);
@@ -117,11 +115,17 @@ impl Drive {
         self
     }
 
-    /// A line, after a change of the policy.
-    pub(super) fn line_under(&mut self, item: Item, policy: Policy) -> Result<(), Stuck> {
-        while self.wake().is_some_and(|w| w < item.at) {
+    /// Lets everything happen that is due before that time.
+    fn until(&mut self, at: Millis) -> Result<(), Stuck> {
+        while self.wake().is_some_and(|w| w < at) {
             self.pass()?;
         }
+        Ok(())
+    }
+
+    /// A line, after a change of the policy.
+    pub(super) fn line_under(&mut self, item: Item, policy: Policy) -> Result<(), Stuck> {
+        self.until(item.at)?;
         self.step(Input::Policy(Box::new(policy)))?;
         self.line(item)
     }

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Millis,
+    newest::keep,
     people::{Person, PersonaNo, Who},
 };
 
@@ -105,9 +106,18 @@ impl Standing {
         }
     }
 
+    fn ours(&self, persona: PersonaNo) -> Option<&Ours> {
+        self.ours.iter().find(|o| o.persona == persona)
+    }
+
     /// Words of what the persona answered them.
     pub(crate) fn answered_words(&self, persona: PersonaNo) -> Option<&Words> {
-        self.ours.iter().find(|o| o.persona == persona).map(|o| &o.words)
+        self.ours(persona).map(|o| &o.words)
+    }
+
+    /// When the persona last spoke to them.
+    pub(crate) fn spoken_to_by(&self, persona: PersonaNo) -> Option<Millis> {
+        self.ours(persona).map(|o| o.at)
     }
 
     /// Who last spoke to them, if that was within that time.
@@ -144,10 +154,7 @@ pub(crate) struct Told {
 impl Talk {
     /// Notes a line or a post.
     pub(crate) fn note(&mut self, at: Millis, by: By, to: Option<By>) {
-        if self.lines.len() == MAX_KEPT {
-            self.lines.pop_front();
-        }
-        self.lines.push_back(Spoke { at, by, to });
+        keep(&mut self.lines, MAX_KEPT, Spoke { at, by, to });
     }
 
     /// Notes a post of a persona.
@@ -159,10 +166,7 @@ impl Talk {
 
     /// Notes that somebody asked whoever is there.
     pub(crate) fn note_ask(&mut self, at: Millis, who: Who) {
-        if self.asks.len() == MAX_ASKS {
-            self.asks.pop_front();
-        }
-        self.asks.push_back((at, who));
+        keep(&mut self.asks, MAX_ASKS, (at, who));
     }
 
     /// Forgets what is past.
@@ -192,7 +196,7 @@ impl Talk {
         let s = &person.standing;
         let gap = |t: Option<Millis>| t.map(|t| now - t);
         let me_last = self.own.iter().find(|(p, _)| *p == persona).map(|(_, t)| *t);
-        let ours = s.ours.iter().find(|o| o.persona == persona);
+        let ours = s.ours(persona);
         let me_to = ours.map(|o| o.at);
         let me_gap = gap(me_to);
         let helped = s.helped;

@@ -10,7 +10,7 @@ use super::{
 use crate::{Line, Millis, ObligationKind, Why, burst::Burst, people::Who, text::Form};
 
 /// Text below this is very short.
-const SHORT_BYTES: u32 = 15;
+const SHORT_BYTES: usize = 15;
 /// An author who was silent for this long begins anew.
 const FRESH_MS: Millis = 120_000;
 /// People who spoke since a burst are told apart up to so many.
@@ -192,35 +192,44 @@ impl Weighed {
 }
 
 impl Burst {
+    /// Whether any of its lines is so.
+    fn any(&self, is: impl Fn(&crate::burst::Said) -> bool) -> f64 {
+        yes(self.lines.iter().any(is))
+    }
+
+    /// Its length.
+    fn bytes(&self) -> usize {
+        self.lines.iter().map(|l| l.bytes as usize).sum()
+    }
+
     /// The numbers of the burst itself.
     pub(crate) fn numbers(&self, persona_bit: u64, used: Option<&Words>) -> Said {
         let w = &self.weighed;
-        let any = |is: &dyn Fn(&crate::burst::Said) -> bool| yes(self.lines.iter().any(is));
-        let (ask, you) = (any(&|l| l.form.request()), any(&|l| l.signs.you()));
+        let (ask, you) = (self.any(|l| l.form.request()), self.any(|l| l.signs.you()));
         let responds = yes(self.lines.first().is_some_and(|l| l.signs.responds()));
-        let bytes: u32 = self.lines.iter().map(|l| l.bytes).sum();
+        let bytes = self.bytes();
         let topic = used.map_or(0.0, |used| w.words.common(used) as f64 / w.words.len().max(1) as f64);
         let inside =
             |l: &crate::burst::Said| l.to.about & persona_bit != 0 || l.to.personas & persona_bit != 0 && l.to.why == Some(Why::NameInside);
         Said {
-            names_me_inside: any(&inside),
-            names_other_inside: any(&|l| l.to.names && !l.to.others),
-            own_link: any(&|l| l.to.own_link),
-            question: any(&|l| l.form.question()),
+            names_me_inside: self.any(inside),
+            names_other_inside: self.any(|l| l.to.names && !l.to.others),
+            own_link: self.any(|l| l.to.own_link),
+            question: self.any(|l| l.form.question()),
             ends_asking: yes(self.lines.last().is_some_and(|l| l.signs.ends_asking())),
             request: ask,
-            thanks: any(&|l| l.form.thanks()),
+            thanks: self.any(|l| l.form.thanks()),
             bare_thanks: yes(self.only_thanks()),
-            link: any(&|l| l.signs.link()),
+            link: self.any(|l| l.signs.link()),
             command: yes(self.lines.first().is_some_and(|l| l.signs.command())),
             lines: few(self.lines.len(), 6),
-            length: count(bytes as usize),
+            length: count(bytes),
             short: yes(bytes < SHORT_BYTES),
             responds,
             you,
-            greets: any(&|l| l.signs.greets()),
-            anyone: any(&|l| l.signs.anyone()),
-            first_person: any(&|l| l.signs.first_person()),
+            greets: self.any(|l| l.signs.greets()),
+            anyone: self.any(|l| l.signs.anyone()),
+            first_person: self.any(|l| l.signs.first_person()),
             topic,
             fresh_ask: ask * yes(self.silence.is_none_or(|s| s >= FRESH_MS)),
             mine_ask: ask * w.past.mine_5m,
@@ -239,8 +248,8 @@ impl Burst {
             state_mine_1m: (1.0 - ask) * w.past.mine_1m,
             ask_pace: ask * w.past.pace,
             ask_side_talk: ask * w.past.side_talk,
-            ask_length: ask * count(bytes as usize),
-            ask_marked: ask * any(&|l| l.signs.ends_asking()),
+            ask_length: ask * count(bytes),
+            ask_marked: ask * self.any(|l| l.signs.ends_asking()),
         }
     }
 
@@ -299,7 +308,6 @@ impl Burst {
     pub(crate) fn since(&self, now: Millis, owed: ObligationKind) -> Since {
         let w = &self.weighed;
         let (a, past) = (&w.after, &w.past);
-        let any = |is: &dyn Fn(&crate::burst::Said) -> bool| yes(self.lines.iter().any(is));
         let named = yes(a.named > 0);
         Since {
             any: 1.0 - a.none,
@@ -313,8 +321,8 @@ impl Burst {
             gap: seconds(now - self.heard),
             me: w.me,
             room: w.room,
-            asks: any(&|l| l.form.request()),
-            question: any(&|l| l.form.question()),
+            asks: self.any(|l| l.form.request()),
+            question: self.any(|l| l.form.question()),
             follow_up: yes(owed == ObligationKind::FollowUp),
             pace: past.pace,
             crowd: past.speakers,
@@ -330,8 +338,8 @@ impl Burst {
             more_responds: yes(a.more_responds),
             more_you: yes(a.more_you),
             responds: yes(self.lines.first().is_some_and(|l| l.signs.responds())),
-            anyone: any(&|l| l.signs.anyone()),
-            length: count(self.lines.iter().map(|l| l.bytes as usize).sum()),
+            anyone: self.any(|l| l.signs.anyone()),
+            length: count(self.bytes()),
             second: a.second,
             likely: few(a.likely as usize, 4),
             best_gap: if a.best > 0.0 { seconds(now - a.best_at) } else { 0.0 },

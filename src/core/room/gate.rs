@@ -1,9 +1,10 @@
 //! Bursts that address nobody: what the rules or a model make of them, and whether people have answered them.
 
-use super::{About, Out, Room, Stated, address::Addressed, keep};
+use super::{About, Out, Room, Stated, address::Addressed};
 use crate::{
     Effect, EffectKind, GateCall, GateKind, Item, Line, Millis, ObligationId, ObligationKind, ObligationState, Verdict, What, Why,
     burst::Burst,
+    newest::keep,
     people::{PersonaNo, Who},
     shingle::Shingles,
     text::Form,
@@ -18,7 +19,7 @@ const PLAIN_ANSWER_MS: Millis = 60_000;
 /// Statements of people kept to be compared with a draft: what is said during one draft of a lively room.
 const MAX_STATED: usize = 16;
 /// Later lines are no answer any more.
-const ANSWER_MAX_MS: Millis = 900_000;
+pub(super) const ANSWER_MAX_MS: Millis = 900_000;
 /// A room question that we answered is watched this long for a person's answer.
 const WATCH_MS: Millis = 600_000;
 /// Bursts waiting for a gate; beyond it the oldest is judged silent. Each person has one at a time, and waits are below a minute.
@@ -53,7 +54,7 @@ impl Room {
     }
 
     fn gate_by_rules(&mut self, id: u64, out: &mut Out) {
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+        if let Some(b) = self.burst_mut(id) {
             (b.gate_due, b.gated) = (None, true);
         }
         let Some(b) = self.burst(id) else { return };
@@ -95,7 +96,7 @@ impl Room {
     /// The member who last spoke to somebody, and when.
     pub(super) fn last_spoke_to(&self, who: Who) -> Option<(Millis, PersonaNo)> {
         let person = self.people.get(who)?;
-        self.members.iter().filter_map(|m| Some((person.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t)
+        self.members.iter().filter_map(|m| Some((person.standing.spoken_to_by(*m)?, *m))).max_by_key(|(t, _)| *t)
     }
 
     fn ask_gate(&mut self, id: u64, out: &mut Out) {
@@ -103,7 +104,7 @@ impl Room {
             return;
         }
         let call = out.next_id();
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+        if let Some(b) = self.burst_mut(id) {
             (b.gate_due, b.gated, b.gate_call) = (None, true, Some(call));
         }
         if let Some(b) = self.burst(id) {
@@ -125,8 +126,8 @@ impl Room {
         let Some(b) = self.active.iter_mut().find(|b| b.gate_call == Some(v.gate)) else { return self.ignored(v.gate, out) };
         b.gate_call = None;
         (b.weighed.me, b.weighed.room) = (v.me, v.room);
-        let (id, asks, persona) = (b.id, b.requests(), b.who);
-        let persona = self.persona_for(persona);
+        let (id, asks, who) = (b.id, b.requests(), b.who);
+        let persona = self.persona_for(who);
         self.decide(id, v.me, v.room, asks, persona, out);
         self.rest_if_done(id);
     }
@@ -137,7 +138,7 @@ impl Room {
             return;
         }
         let Some(id) = self.active.iter().find(waiting).map(|b| b.id) else { return };
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+        if let Some(b) = self.burst_mut(id) {
             (b.gate_due, b.gated) = (None, true);
         }
         self.silent(id, Why::QueueFull, out);
@@ -208,7 +209,7 @@ impl Room {
         if room_question {
             self.learn_wait(gap);
         }
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+        if let Some(b) = self.burst_mut(burst) {
             if !owed && evidence != Evidence::Late && b.requests() && b.answered_early.is_none() {
                 b.answered_early = Some(gap);
             }

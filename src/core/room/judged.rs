@@ -1,6 +1,6 @@
 //! The embedded gate and the trained check, inside the machine: when a model is asked, and what follows from its answer.
 
-use super::{By, Out, Room, address::Addressed};
+use super::{By, Out, Room, address::Addressed, gate::ANSWER_MAX_MS};
 use crate::{
     Bars, Item, Judge, Line, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
     burst::Burst,
@@ -14,8 +14,6 @@ use crate::{
     text::Form,
 };
 
-/// Later lines are no answer any more.
-const ANSWER_MAX_MS: Millis = 900_000;
 /// Who spoke to somebody this lately is in talk with them.
 const IN_TALK_MS: Millis = 600_000;
 /// Who spoke to somebody this lately speaks on with them.
@@ -114,7 +112,7 @@ impl Room {
             spoke_to_other: author.standing.spoke_to_within(at, BUSY_MS).and_then(person_of),
         };
         let mut active = std::mem::take(&mut self.active);
-        let mut learnt = Vec::new();
+        let (mut learnt, mut observed) = (Vec::new(), Vec::new());
         for b in active.iter_mut().filter(|b| b.who != who && at - b.last_at <= ANSWER_MAX_MS) {
             let toward = Toward {
                 names_first: addressed.opened == Some(b.who),
@@ -126,7 +124,7 @@ impl Room {
             };
             let numbers = b.beside(&later, &toward).values();
             let likely = if toward.link { 1.0 } else { self.judges.get(Judge::Answer).probability(&[&numbers]) };
-            self.observe(Judge::Answer, b, &[&numbers], Some(&later.line), toward.owed);
+            observed.extend(self.observation(Judge::Answer, b, &[&numbers], Some(&later.line), toward.owed));
             if toward.owed == Some(ObligationKind::RoomQuestion)
                 && b.weighed.answer_below(self.policy.bars.answer_permille)
                 && reaches(likely, self.policy.bars.answer_permille)
@@ -136,23 +134,31 @@ impl Room {
             b.weighed.heard(&later, &toward, likely);
         }
         self.active = active;
+        if let Some(all) = &mut self.observed {
+            all.append(&mut observed);
+        }
         for gap in learnt {
             self.learn_wait(gap);
         }
     }
 
-    /// Writes down what a model is asked, where somebody trains on it.
-    fn observe(&mut self, judge: Judge, b: &Burst, numbers: &[&[f64]], line: Option<&Line>, owed: Option<ObligationKind>) {
-        let now = self.now;
+    /// What a model is asked, where somebody trains on it.
+    fn observation(
+        &self,
+        judge: Judge,
+        b: &Burst,
+        numbers: &[&[f64]],
+        line: Option<&Line>,
+        owed: Option<ObligationKind>,
+    ) -> Option<Observation> {
+        self.observed.as_ref()?;
+        let (lines, line) = (b.platform_ids().collect(), line.map(|l| l.platform_id.clone()));
+        Some(Observation { judge, at: self.now, numbers: numbers.concat(), lines, line, owed })
+    }
+
+    fn observe(&mut self, observation: Option<Observation>) {
         if let Some(observed) = &mut self.observed {
-            observed.push(Observation {
-                judge,
-                at: now,
-                numbers: numbers.concat(),
-                lines: b.platform_ids().collect(),
-                line: line.map(|l| l.platform_id.clone()),
-                owed,
-            });
+            observed.extend(observation);
         }
     }
 
@@ -168,19 +174,23 @@ impl Room {
 
     /// Asks the two models about a burst whose turn looks over.
     pub(super) fn gate_embedded(&mut self, id: u64, out: &mut Out) {
-        let Some(i) = self.active.iter().position(|b| b.id == id) else { return };
-        let mut b = self.active.remove(i);
-        (b.gate_due, b.gated) = (None, true);
+        let Some(b) = self.burst(id) else { return };
         let persona = self.persona_for(b.who);
-        let (past, said) = (b.weighed.past.values(), self.numbers_of(&b, persona).values());
+        let (past, said) = (b.weighed.past.values(), self.numbers_of(b, persona).values());
         let pieces: [&[f64]; 2] = [&past, &said];
-        b.weighed.me = self.judges.get(Judge::Me).probability(&pieces);
-        b.weighed.room = self.judges.get(Judge::Room).probability(&pieces);
-        self.observe(Judge::Me, &b, &pieces, None, None);
-        let (me, room, asks) = (b.weighed.me, b.weighed.room, b.requests());
-        self.active.insert(i, b);
+        let (me, room) = (self.judges.get(Judge::Me).probability(&pieces), self.judges.get(Judge::Room).probability(&pieces));
+        let (asks, asked) = (b.requests(), self.observation(Judge::Me, b, &pieces, None, None));
+        self.observe(asked);
+        if let Some(b) = self.burst_mut(id) {
+            (b.gate_due, b.gated, b.weighed.me, b.weighed.room) = (None, true, me, room);
+        }
         self.decide(id, me, room, asks, persona, out);
         self.rest_if_done(id);
+    }
+
+    fn burst_of_mut(&mut self, id: ObligationId) -> Option<&mut Burst> {
+        let burst = self.obligation(id)?.burst?;
+        self.burst_mut(burst)
     }
 
     fn numbers_of(&self, b: &Burst, persona: Option<PersonaNo>) -> crate::judge::numbers::Said {
@@ -214,12 +224,13 @@ impl Room {
             ObligationKind::FollowUp => (answered_follow_permille, false),
             ObligationKind::Direct | ObligationKind::Opening | ObligationKind::Task => return Weighing::Wanted,
         };
-        let (kind, b) = (o.kind, b.clone());
-        let numbers = b.since(self.now, kind).values();
-        self.observe(Judge::Answered, &b, &[&numbers], None, Some(kind));
+        let numbers = b.since(self.now, o.kind).values();
+        let asked = self.observation(Judge::Answered, b, &[&numbers], None, Some(o.kind));
         let answered = b.weighed.heard_anybody() && reaches(self.judges.get(Judge::Answered).probability(&[&numbers]), bar);
+        let answer = b.weighed.answer().cloned();
+        self.observe(asked);
         if answered {
-            return Weighing::Answered(b.weighed.answer().cloned());
+            return Weighing::Answered(answer);
         }
         if room && !reaches(self.judges.get(Judge::Wanted).probability(&[&numbers]), wanted_permille) {
             return Weighing::NotWanted;
@@ -237,9 +248,7 @@ impl Room {
             match self.weigh(id) {
                 Weighing::Wanted => left.push(id),
                 Weighing::Answered(line) => {
-                    if let Some(b) = self.obligation(id).and_then(|o| o.burst)
-                        && let Some(b) = self.active.iter_mut().find(|x| x.id == b)
-                    {
+                    if let Some(b) = self.burst_of_mut(id) {
                         b.answered = line;
                     }
                     self.end(id, What::Answered, Why::PersonAnswered, out);
@@ -260,9 +269,7 @@ impl Room {
                     if let Some(target) = target {
                         self.react(persona, target, self.policy.answered_emoji.clone(), *id, out);
                     }
-                    if let Some(b) = self.obligation(*id).and_then(|o| o.burst)
-                        && let Some(b) = self.active.iter_mut().find(|x| x.id == b)
-                    {
+                    if let Some(b) = self.burst_of_mut(*id) {
                         b.settled = true;
                     }
                     self.end(*id, What::Settled, Why::ByReaction, out);
@@ -289,10 +296,10 @@ impl Room {
         if !soon || b.requests() {
             return false;
         }
-        let (persona, b) = (o.persona, b.clone());
-        let (past, said) = (b.weighed.past.values(), self.numbers_of(&b, persona).values());
+        let (past, said) = (b.weighed.past.values(), self.numbers_of(b, o.persona).values());
         let pieces: [&[f64]; 2] = [&past, &said];
-        self.observe(Judge::Statement, &b, &pieces, None, Some(ObligationKind::Direct));
+        let asked = self.observation(Judge::Statement, b, &pieces, None, Some(ObligationKind::Direct));
+        self.observe(asked);
         !reaches(self.judges.get(Judge::Statement).probability(&pieces), self.policy.bars.statement_permille)
     }
 

@@ -1,10 +1,11 @@
 //! Items: lines, edits, deletes and reactions, and the bursts they make.
 
-use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, judged::Read, keep};
+use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, judged::Read};
 use crate::{
     Audience, AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
     burst::{Burst, Said, To},
     judge::signs::{self, Signs},
+    newest::keep,
     people::{Who, hash},
     text::{Form, form, greets, next_word, takes_back},
 };
@@ -222,7 +223,7 @@ impl Room {
         }
         if !b.gated {
             let due = self.turn_end(b);
-            if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+            if let Some(b) = self.burst_mut(id) {
                 b.gate_due = Some(due);
             }
             self.bound_active(out);
@@ -286,7 +287,7 @@ impl Room {
         let (signs, words) = signs::read(text);
         self.tell_about_from_to(&mut addressed.to, form, signs);
         let mut changed = false;
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id)
+        if let Some(b) = self.burst_mut(id)
             && let Some(l) = b.lines.iter_mut().find(|l| l.line.platform_id == item.platform_id)
         {
             // What was settled stays so, unless the edit addresses a persona that it did not address before.
@@ -321,13 +322,13 @@ impl Room {
     }
 
     fn delete_from(&mut self, id: u64, platform_id: &str, out: &mut Out) {
-        let mut left = 0;
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == id) {
+        let (mut left, now) = (0, self.now);
+        if let Some(b) = self.burst_mut(id) {
             if b.lines.len() > 1 {
                 b.lines.retain(|l| l.line.platform_id != platform_id);
                 left = b.lines.len();
             }
-            b.heard = b.heard.max(self.now);
+            b.heard = b.heard.max(now);
         }
         let who = self.burst(id).map(|b| b.who);
         // What was settled stays so: a line less asks nothing new.

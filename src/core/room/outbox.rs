@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Out, Overtaken, Room, floor::Floor, keep};
+use super::{About, Out, Overtaken, Room, floor::Floor};
 use crate::{
     Echo, EffectKind, Item, Millis, Mode, ObligationId, ObligationKind, ObligationState, OutboxResult, Outcome, Row, RowKind, What, Why,
     burst::Burst,
@@ -10,6 +10,7 @@ use crate::{
         signs::Words,
         talk::{By, Told},
     },
+    newest::keep,
     people::{PersonaNo, Who},
     shingle::Shingles,
 };
@@ -173,7 +174,7 @@ impl Room {
             if *kind == ObligationKind::RoomQuestion {
                 self.watch(*id, *who);
             }
-            if let Some(b) = self.active.iter_mut().find(|b| b.id == *id) {
+            if let Some(b) = self.burst_mut(*id) {
                 b.settled = true;
             }
         }
@@ -214,7 +215,7 @@ impl Room {
 
     /// Lines that the asker added after the row went out are a burst of their own.
     fn split_later_lines(&mut self, id: u64, cursor: u64, out: &mut Out) -> Option<Burst> {
-        let b = self.active.iter_mut().find(|b| b.id == id)?;
+        let b = self.burst_mut(id)?;
         let at = b.lines.iter().position(|l| l.line.seq > cursor)?;
         let mut later = Burst::new(out.next_burst(), b.who, Some(0));
         later.lines = b.lines.split_off(at);
@@ -223,7 +224,7 @@ impl Room {
     }
 
     fn follow_up_later_lines(&mut self, burst: Burst, persona: PersonaNo, out: &mut Out) {
-        let (id, thanks) = (burst.id, burst.lines.iter().all(|l| l.form.bare_thanks()));
+        let (id, thanks) = (burst.id, burst.only_thanks());
         let addressed = burst.why(1 << persona.0);
         let direct = burst.personas() & 1 << persona.0 != 0;
         self.active.push(burst);
@@ -244,11 +245,6 @@ impl Room {
     fn own_post(&mut self, row: String, persona: PersonaNo, platform_id: Option<String>, words: Shingles, askers: &[Told], at: Millis) {
         if let Some(id) = &platform_id {
             self.remember(id, By::Own(persona));
-        }
-        for told in askers {
-            if let Some(p) = self.people.get_mut(told.who) {
-                p.note_spoken_to(persona, at);
-            }
         }
         self.note_own_talk(persona, at, askers);
         self.restraint.note_own_post(self.now);

@@ -1,8 +1,9 @@
 //! Opening, renewing and ending what is owed.
 
-use super::{About, Out, Room, floor::Floor, keep};
+use super::{About, Out, Room, floor::Floor};
 use crate::{
     Address, EffectKind, Millis, ObligationId, ObligationKind, ObligationState, Row, RowKind, What, Why,
+    newest::keep,
     obligation::{MAX_OPEN, MAX_OPENINGS, Obligation},
     people::PersonaNo,
 };
@@ -45,7 +46,7 @@ impl Room {
         self.tally.opened += 1;
         self.record(out, What::Opened, why, About::obligation(&o));
         self.owed.push(o);
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+        if let Some(b) = self.burst_mut(burst) {
             (b.gate_due, b.gated) = (None, true);
         }
         if kind == ObligationKind::Opening {
@@ -113,14 +114,14 @@ impl Room {
                 self.record(out, What::Updated, changed, About::obligation(o));
             }
         }
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+        if let Some(b) = self.burst_mut(burst) {
             b.gate_due = None;
         }
     }
 
     /// Everything that a burst asked is taken back.
     pub(super) fn withdraw_burst(&mut self, burst: u64, why: Why, out: &mut Out) {
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+        if let Some(b) = self.burst_mut(burst) {
             (b.gate_due, b.gate_call, b.gated, b.settled) = (None, None, true, true);
         }
         for id in self.owed.iter().filter(|o| o.burst == Some(burst)).map(|o| o.id).collect::<Vec<_>>() {
@@ -204,12 +205,13 @@ impl Room {
         let older = self.owed.iter().find(own).and_then(|o| o.burst);
         let lines = b.lines.clone();
         if let Some(older) = older
-            && let Some(o) = self.active.iter_mut().find(|x| x.id == older)
+            && let now = self.now
+            && let Some(o) = self.burst_mut(older)
         {
             for l in lines {
                 o.push(l);
             }
-            o.heard = self.now;
+            o.heard = now;
             return self.renew(older, Why::AskerAdded, out);
         }
         let ended = if kind == ObligationKind::Direct { What::Declined } else { What::Overflowed };

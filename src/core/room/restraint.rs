@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Out, Room, keep};
+use super::{About, Out, Room};
 use crate::{
     Millis, ObligationId, ObligationKind, What, Why,
+    newest::keep,
     obligation::Obligation,
     people::{PersonaNo, Who},
 };

@@ -114,7 +114,7 @@ impl Room {
 
     fn mark_answered(&mut self, id: ObligationId) {
         let Some((burst, answer)) = self.obligation(id).and_then(|o| Some((o.burst?, o.answered.clone()?))) else { return };
-        if let Some(b) = self.active.iter_mut().find(|b| b.id == burst) {
+        if let Some(b) = self.burst_mut(burst) {
             b.answered = Some(answer);
         }
     }

@@ -9,7 +9,7 @@ use parlor_core::{Input, Item, ItemKind, Millis, Mode, Outcome, Policy, Row, Row
 
 use super::{Broken, Event};
 use crate::{
-    ledger::{Claimed, ClaimedKind},
+    ledger::{Claimed, ClaimedKind, RowState},
     sim::world::WorldError,
 };
 
@@ -18,23 +18,10 @@ pub(super) const HOUR_MS: Millis = 3_600_000;
 /// A job that was handed out and not taken up is handed out again after this.
 const JOB_LEASE_MS: Millis = 60_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Queued,
-    Claimed,
-    Sent,
-    Done,
-    Refused,
-    Withdrawn,
-    Parked,
-    Expired,
-    Shadow,
-}
-
 #[derive(Debug)]
 struct Kept {
     row: Row,
-    state: State,
+    state: RowState,
     reason: &'static str,
     fence: i64,
     created: Millis,
@@ -144,14 +131,14 @@ impl Ledger {
         if r.platform_id.is_none() && matches!(r.row.kind, RowKind::Post { .. }) {
             r.platform_id = Some(platform_id.to_owned());
         }
-        if r.state == State::Sent {
-            r.state = State::Done;
+        if r.state == RowState::Sent {
+            r.state = RowState::Done;
         } else {
-            self.end(i, State::Done, "");
+            self.end(i, RowState::Done, "");
         }
     }
 
-    fn end(&mut self, i: usize, state: State, reason: &'static str) {
+    fn end(&mut self, i: usize, state: RowState, reason: &'static str) {
         let Some(r) = self.rows.get_mut(i) else { return };
         self.ends.push(i);
         (r.state, r.outcome_n) = (state, Some(self.ends.len()));
@@ -177,8 +164,8 @@ impl Ledger {
         let withheld = self.hush().or((self.policy.mode != Mode::Active).then_some("shadow"));
         if let Some(reason) = withheld.filter(|_| self.broken != Some(Broken::ClaimMuted)) {
             for i in self.ended_before..self.rows.len() {
-                if self.rows.get(i).is_some_and(|r| r.state == State::Queued) {
-                    self.end(i, State::Refused, reason);
+                if self.rows.get(i).is_some_and(|r| r.state == RowState::Queued) {
+                    self.end(i, RowState::Refused, reason);
                 }
             }
         }
@@ -249,8 +236,8 @@ impl Ledger {
                 self.submit(row, now);
             }
             for key in &w.withdrawals {
-                if let Some(i) = self.row_of.get(key).copied().filter(|i| self.rows.get(*i).is_some_and(|r| r.state == State::Queued)) {
-                    self.end(i, State::Withdrawn, "");
+                if let Some(i) = self.row_of.get(key).copied().filter(|i| self.rows.get(*i).is_some_and(|r| r.state == RowState::Queued)) {
+                    self.end(i, RowState::Withdrawn, "");
                 }
             }
             if let Some(j) = w.job.and_then(|j| self.jobs.get_mut(j)) {
@@ -270,21 +257,21 @@ impl Ledger {
             }
             return;
         }
-        let busy = [State::Queued, State::Claimed, State::Sent, State::Done, State::Parked, State::Shadow];
+        let busy = [RowState::Queued, RowState::Claimed, RowState::Sent, RowState::Done, RowState::Parked, RowState::Shadow];
         let fate = if let Some(hush) = self.hush() {
-            (State::Refused, hush)
+            (RowState::Refused, hush)
         } else if row.unprompted && self.unprompted_lately(&row.persona, None, &busy, now) >= self.budget() {
-            (State::Refused, "no_budget")
+            (RowState::Refused, "no_budget")
         } else if self.policy.mode != Mode::Active || row.shadow {
-            (State::Shadow, "")
+            (RowState::Shadow, "")
         } else {
-            (State::Queued, "")
+            (RowState::Queued, "")
         };
         let i = self.rows.len();
         self.row_of.insert(row.dedupe.clone(), i);
         self.rows.push(Kept {
             row: row.clone(),
-            state: State::Queued,
+            state: RowState::Queued,
             reason: "",
             fence: 0,
             created: now,
@@ -294,7 +281,7 @@ impl Ledger {
             echo: false,
             platform_id: None,
         });
-        if fate.0 != State::Queued {
+        if fate.0 != RowState::Queued {
             self.end(i, fate.0, fate.1);
         }
     }
@@ -303,7 +290,7 @@ impl Ledger {
         if self.broken == Some(Broken::HideBudget) { usize::MAX } else { self.policy.budget.unprompted_per_hour as usize }
     }
 
-    fn unprompted_lately(&self, persona: &str, but: Option<usize>, states: &[State], now: Millis) -> usize {
+    fn unprompted_lately(&self, persona: &str, but: Option<usize>, states: &[RowState], now: Millis) -> usize {
         let lately = |r: &Kept| r.claimed.unwrap_or(r.created) > now - HOUR_MS;
         let rows = self.rows.iter().enumerate().filter(|(i, _)| Some(*i) != but).map(|(_, r)| r);
         rows.filter(|r| r.row.unprompted && r.row.persona == persona && states.contains(&r.state) && lately(r)).count()
@@ -315,25 +302,25 @@ impl Ledger {
             return None;
         }
         loop {
-            let waits = |r: &Kept| matches!(r.state, State::Queued | State::Claimed);
+            let waits = |r: &Kept| matches!(r.state, RowState::Queued | RowState::Claimed);
             while self.rows.get(self.ended_before).is_some_and(|r| !waits(r)) {
                 self.ended_before += 1;
             }
             let i = (self.ended_before..self.rows.len()).find(|i| self.rows.get(*i).is_some_and(waits))?;
             let r = self.rows.get(i)?;
-            let claimed = r.state == State::Claimed;
+            let claimed = r.state == RowState::Claimed;
             if claimed && r.lease_until > now {
                 return None;
             }
-            let taken = [State::Claimed, State::Sent, State::Done, State::Parked];
+            let taken = [RowState::Claimed, RowState::Sent, RowState::Done, RowState::Parked];
             if r.row.expires_at <= now {
-                let (state, why) = if claimed { (State::Parked, "lease_lost") } else { (State::Expired, "") };
+                let (state, why) = if claimed { (RowState::Parked, "lease_lost") } else { (RowState::Expired, "") };
                 self.end(i, state, why);
             } else if r.row.unprompted && !claimed && self.unprompted_lately(&r.row.persona, Some(i), &taken, now) >= self.budget() {
-                self.end(i, State::Refused, "no_budget");
+                self.end(i, RowState::Refused, "no_budget");
             } else {
                 let r = self.rows.get_mut(i)?;
-                (r.state, r.lease_until, r.fence) = (State::Claimed, now + lease, r.fence + 1);
+                (r.state, r.lease_until, r.fence) = (RowState::Claimed, now + lease, r.fence + 1);
                 r.claimed.get_or_insert(now);
                 return Some(handed_out(i, r));
             }
@@ -349,35 +336,35 @@ impl Ledger {
     pub(super) fn settle(&mut self, row: &Claimed, platform_id: Option<&str>) -> bool {
         let Some(i) = self.fenced(row) else { return false };
         let Some(r) = self.rows.get_mut(i) else { return false };
-        if !matches!(r.state, State::Claimed | State::Sent | State::Done) {
+        if !matches!(r.state, RowState::Claimed | RowState::Sent | RowState::Done) {
             return false;
         }
         if r.platform_id.is_none() {
             r.platform_id = platform_id.map(str::to_owned);
         }
-        if r.state == State::Claimed {
-            self.end(i, State::Sent, "");
+        if r.state == RowState::Claimed {
+            self.end(i, RowState::Sent, "");
         }
         true
     }
 
     pub(super) fn refuse(&mut self, row: &Claimed) -> bool {
-        self.end_claimed(row, State::Refused, "target_gone")
+        self.end_claimed(row, RowState::Refused, "target_gone")
     }
 
     pub(super) fn park(&mut self, row: &Claimed) -> bool {
-        self.end_claimed(row, State::Parked, "no_answer")
+        self.end_claimed(row, RowState::Parked, "no_answer")
     }
 
-    fn end_claimed(&mut self, row: &Claimed, state: State, reason: &'static str) -> bool {
-        let Some(i) = self.fenced(row).filter(|i| self.rows.get(*i).is_some_and(|r| r.state == State::Claimed)) else { return false };
+    fn end_claimed(&mut self, row: &Claimed, state: RowState, reason: &'static str) -> bool {
+        let Some(i) = self.fenced(row).filter(|i| self.rows.get(*i).is_some_and(|r| r.state == RowState::Claimed)) else { return false };
         self.end(i, state, reason);
         true
     }
 
     pub(super) fn undecided(&self) -> Vec<String> {
         let closed = self.policy.mode != Mode::Active;
-        let undecided = |r: &&Kept| r.state == State::Parked || closed && r.state == State::Claimed;
+        let undecided = |r: &&Kept| r.state == RowState::Parked || closed && r.state == RowState::Claimed;
         self.rows.iter().filter(undecided).map(|r| r.row.dedupe.clone()).collect()
     }
 }
@@ -406,12 +393,12 @@ fn handed_out(i: usize, r: &Kept) -> Claimed {
 
 fn outcome(r: &Kept) -> Outcome {
     match r.state {
-        State::Sent | State::Done => Outcome::Settled { platform_id: r.platform_id.clone() },
-        State::Shadow => Outcome::Settled { platform_id: None },
-        State::Refused => Outcome::Refused { reason: r.reason.into() },
-        State::Parked => Outcome::Parked { reason: r.reason.into() },
-        State::Withdrawn => Outcome::Withdrawn,
+        RowState::Sent | RowState::Done => Outcome::Settled { platform_id: r.platform_id.clone() },
+        RowState::Shadow => Outcome::Settled { platform_id: None },
+        RowState::Refused => Outcome::Refused { reason: r.reason.into() },
+        RowState::Parked => Outcome::Parked { reason: r.reason.into() },
+        RowState::Withdrawn => Outcome::Withdrawn,
         // The other two never end.
-        State::Expired | State::Queued | State::Claimed => Outcome::Expired,
+        RowState::Expired | RowState::Queued | RowState::Claimed => Outcome::Expired,
     }
 }
