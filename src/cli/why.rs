@@ -66,14 +66,16 @@ fn meaning_of_why(code: &str) -> &'static str {
     Reason::ALL.iter().find(|w| w.code() == code).map_or("", |w| w.meaning())
 }
 
-/// When, what, why, who, what was owed and about which lines; the reason in words on the line below.
+/// When, what, why, who, what was owed and about which lines; the reason in words on the line below, and what the models
+/// thought on one more.
 fn decision_text(row: &DecisionRow, zone: &TimeZone) -> String {
     let list = |label: &str, items: Vec<String>| if items.is_empty() { String::new() } else { format!("  {label}{}", items.join(" ")) };
     let persona = row.persona.as_deref().map_or_else(String::new, |p| format!("  {}", out::plain(p, 0)));
     let owed = list("", row.obligations.iter().map(ToString::to_string).collect());
     let about = list("line ", row.lines.iter().map(ToString::to_string).collect());
     let why = format!("{:10}  {}{persona}{owed}{about}", row.what, row.why);
-    format!("{}  {why}\n            {}", out::clock(row.at_ms, zone), meaning_of_why(&row.why))
+    let odds = row.odds.map_or_else(String::new, |odds| format!("\n            Likely: {odds}."));
+    format!("{}  {why}\n            {}{odds}", out::clock(row.at_ms, zone), meaning_of_why(&row.why))
 }
 
 fn decision_json(row: &DecisionRow) -> serde_json::Value {
@@ -90,6 +92,7 @@ fn decision_json(row: &DecisionRow) -> serde_json::Value {
         "effect": row.effect,
         "cursor": row.cursor,
         "lines": row.lines,
+        "odds": row.odds,
     })
 }
 
@@ -125,4 +128,38 @@ fn row_json(row: &OutboxRow) -> serde_json::Value {
         "emoji": row.emoji,
         "echo": row.echo_seq,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use parlor_core::{Likelihood, Measured, ObligationId, Odds};
+
+    use super::*;
+
+    #[test]
+    fn a_decision_is_told_with_what_the_models_thought() {
+        let measured = Some(Measured { likelihood: Likelihood::Answered, permille: 812, bar_permille: 140 });
+        let row = DecisionRow {
+            n: 3,
+            input_n: 9,
+            at_ms: 45_296_000,
+            what: "answered".into(),
+            why: "person_answered".into(),
+            persona: None,
+            obligations: vec![ObligationId { input: 4, index: 0 }],
+            effect: None,
+            cursor: 8,
+            lines: vec![7],
+            odds: Some(Odds { me_permille: 52, room_permille: 618, measured }),
+        };
+        let told = decision_text(&row, &TimeZone::UTC);
+        let (first, rest) = told.split_once('\n').unwrap();
+        assert_eq!(first, "12:34:56  answered    person_answered  o4  line 7");
+        assert_eq!(
+            rest,
+            "            A person's line answers it.\n            Likely: for the persona 0.05, for the room 0.62, answered 0.81 (bar 0.14)."
+        );
+        assert_eq!(decision_json(&row)["odds"]["measured"]["permille"], 812);
+        assert_eq!(decision_text(&DecisionRow { odds: None, ..row }, &TimeZone::UTC).lines().count(), 2);
+    }
 }

@@ -126,6 +126,7 @@ pub(super) fn decision(frame: &Frame, logged: &Logged, called: &Called) -> Marku
                         dt { "Owed" } dd { @for (i, id) in d.obligations.iter().enumerate() { @if i > 0 { ", " } code { (id) } } }
                     }
                     @if let Some(effect) = d.effect { dt { "Effect" } dd { code { (effect) } } }
+                    @if let Some(odds) = d.odds { dt { "Likely" } dd { (odds) } }
                     dt { "About" } dd { @if d.seen.lines.is_empty() { "no line" } @else { (links(frame, d.seen.lines.iter().copied())) } }
                     dt { "Had read" } dd { "up to " (links(frame, std::iter::once(d.seen.cursor).filter(|seq| *seq > 0))) }
                 }

@@ -1,5 +1,7 @@
 //! The record of a decision: enough to answer "why did it say that" and "why was it silent" without any text.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{EffectId, ObligationId};
@@ -24,13 +26,69 @@ pub struct Decision {
     pub odds: Option<Odds>,
 }
 
-/// How likely a burst was for the persona, and for the room, in thousandths.
+/// How likely a burst was for the persona, and for the room, in thousandths; 0 for both where it was addressed and nobody asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Odds {
     /// For the persona.
     pub me_permille: u16,
     /// For the room.
     pub room_permille: u16,
+    /// What was last held against a bar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
+}
+
+/// A probability that was held against a bar, both in thousandths. The bar is part of the record: the policy may change later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Of what.
+    pub likelihood: Likelihood,
+    /// How likely it was.
+    pub permille: u16,
+    /// The bar: what reaches it is acted on.
+    pub bar_permille: u16,
+}
+
+/// What may be likely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Likelihood {
+    /// That the burst is for the persona.
+    ForPersona,
+    /// That it is for the persona or for the room.
+    ForUs,
+    /// That people answered it.
+    Answered,
+    /// That a question to the room still wants an answer of ours.
+    Wanted,
+    /// That a statement soon after our post wants an answer.
+    Statement,
+}
+
+/// Probabilities with two digits: "for the persona 0.05, for the room 0.12, answered 0.81 (bar 0.14)".
+impl fmt::Display for Odds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The sum of two probabilities may pass 1.
+        let p = |permille: u16| f64::from(permille.min(1_000)) / 1_000.0;
+        let bar = |of: Likelihood| self.measured.filter(|m| m.likelihood == of).map(|m| format!(" (bar {:.2})", p(m.bar_permille)));
+        let mut parts = Vec::new();
+        if self.me_permille + self.room_permille > 0 {
+            let bar = bar(Likelihood::ForPersona).unwrap_or_default();
+            parts.push(format!("for the persona {:.2}{bar}", p(self.me_permille)));
+            parts.push(format!("for the room {:.2}", p(self.room_permille)));
+        }
+        if let Some(m) = self.measured {
+            let what = match m.likelihood {
+                Likelihood::ForPersona => None,
+                Likelihood::ForUs => Some("together"),
+                Likelihood::Answered => Some("answered"),
+                Likelihood::Wanted => Some("still wanted"),
+                Likelihood::Statement => Some("wants an answer"),
+            };
+            parts.extend(what.map(|what| format!("{what} {:.2}{}", p(m.permille), bar(m.likelihood).unwrap_or_default())));
+        }
+        f.write_str(&parts.join(", "))
+    }
 }
 
 /// What the machine had seen when it decided.

@@ -22,7 +22,7 @@ mod shingle;
 mod text;
 mod view;
 
-pub use decision::{Decision, Odds, Seen, What, Why};
+pub use decision::{Decision, Likelihood, Measured, Odds, Seen, What, Why};
 pub use effect::{Address, Draft, Effect, EffectKind, GateCall, Line, Owed, Row, RowKind};
 pub use id::{EffectId, Millis, ObligationId, ParseIdError};
 pub use input::{

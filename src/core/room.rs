@@ -316,7 +316,7 @@ impl Room {
 
     fn record(&self, out: &mut Out, what: What, why: Why, about: About) {
         let burst = about.burst.and_then(|id| self.burst(id));
-        let odds = burst.filter(|b| b.weighed.me + b.weighed.room > 0.0).map(Self::odds_of);
+        let odds = burst.filter(|b| b.weighed.me + b.weighed.room > 0.0 || b.weighed.measured.is_some()).map(Self::odds_of);
         let lines = burst.map_or(about.lines, Burst::seqs);
         out.push(EffectKind::Record(Decision {
             what,

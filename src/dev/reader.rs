@@ -198,7 +198,7 @@ fn logged(row: DecisionRow) -> Result<Logged, ReadError> {
             obligations: row.obligations,
             effect: row.effect.and_then(|e| e.parse().ok()),
             seen: Seen { cursor: unsigned(row.cursor), lines: row.lines.into_iter().map(unsigned).collect() },
-            odds: None,
+            odds: row.odds,
         },
     })
 }

@@ -1,6 +1,6 @@
 //! What the console and the terminal may read. Nothing here writes.
 
-use parlor_core::ObligationId;
+use parlor_core::{ObligationId, Odds};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -70,6 +70,8 @@ pub struct DecisionRow {
     pub cursor: i64,
     /// The lines that it is about.
     pub lines: Vec<i64>,
+    /// What the models thought of the burst, where they were asked.
+    pub odds: Option<Odds>,
 }
 
 /// An outbox row as shown.

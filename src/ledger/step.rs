@@ -215,7 +215,7 @@ fn writes_of(step: &StepRecord) -> Option<serde_json::Value> {
         .iter()
         .map(|d| {
             json!({"what": d.what.code(), "why": d.why.code(), "persona": d.persona.as_deref().map(storable),
-                   "obligations": d.obligations, "effect": d.effect, "cursor": d.seen.cursor, "lines": d.seen.lines})
+                   "obligations": d.obligations, "effect": d.effect, "cursor": d.seen.cursor, "lines": d.seen.lines, "odds": d.odds})
         })
         .collect();
     Some(json!({

@@ -16,11 +16,12 @@ async fn a_stream_that_dropped_goes_on_after_the_last_event_with_nothing_lost_or
     for n in 1..=3 {
         site.rooms.say(AuthorKind::Human, "a", "Ada", &format!("line {n}"), None);
     }
-    site.rooms.decide(What::Silent, Why::NotAsking, None, &[1]);
+    site.rooms.decide(What::Silent, Why::GateSilent, None, &[1]);
     let stream = site.get("/rooms/kiln/events?after=1.0").send().await.unwrap();
     let first = events(stream, |e| e.id == "3.1").await;
     assert_eq!((count(&first, "id=\\\"l1\\\""), count(&first, "id=\\\"l2\\\""), count(&first, "id=\\\"l3\\\"")), (0, 1, 1));
     assert_eq!(count(&first, "id=\\\"d1\\\""), 1);
+    assert_eq!(count(&first, "<dd>for the persona 0.05, for the room 0.12, together 0.17 (bar 0.40)</dd>"), 1);
     // The drop: two lines, an edit and a decision happen meanwhile.
     site.rooms.say(AuthorKind::Human, "a", "Ada", "line 4", None);
     site.rooms.change(ItemKind::Edit, "a", "Ada", 2, "line 2, better");

@@ -1,7 +1,7 @@
 //! What a room machine persists: whole steps, once each, by the newest boot only; and the way back.
 
 use parlor::ledger::{About, Born, Cursor, LedgerError, NewJob, NewNote, Page, RowState, Session, Snapshot, StepRecord};
-use parlor_core::{Decision, EffectId, ObligationId, Outcome, Seen, What, Why};
+use parlor_core::{Decision, EffectId, Likelihood, Measured, ObligationId, Odds, Outcome, Seen, What, Why};
 
 use crate::support::{
     postgres::TestDb,
@@ -56,6 +56,26 @@ async fn a_step_is_stored_once_and_whole() {
     assert_eq!(done.iter().map(|d| (d.n, d.repeated, d.rows.len())).collect::<Vec<_>>(), [(1, true, 0), (2, false, 0), (3, false, 1)]);
     let floor = ledger.reader().floor(kiln).await.unwrap().unwrap();
     assert_eq!((floor.view.get(), floor.at_ms), (r#"{"step": 3}"#, 1_700_000_000_003));
+}
+
+#[tokio::test]
+async fn what_the_models_thought_is_kept_with_the_decision() {
+    let db = TestDb::new().await;
+    let ledger = db.ledger();
+    let kiln = open_room(&ledger.admin(), "kiln").await;
+    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let measured = Measured { likelihood: Likelihood::Answered, permille: 812, bar_permille: 140 };
+    let all = [
+        None,
+        Some(Odds { me_permille: 52, room_permille: 618, measured: Some(measured) }),
+        Some(Odds { me_permille: 0, room_permille: 1_000, measured: None }),
+    ];
+    let decisions = all.map(|odds| Decision { odds, ..decision(What::Answered, Why::PersonAnswered, &[7]) }).to_vec();
+    session.step(&StepRecord { decisions, ..step(1) }).await.unwrap();
+    let read = ledger.reader().decisions(kiln, Page::Last, 9).await.unwrap();
+    assert_eq!(read.iter().map(|d| d.odds).collect::<Vec<_>>(), all);
+    assert_eq!(ledger.reader().decisions_about(kiln, 7).await.unwrap()[1].odds, all[1]);
+    assert_eq!(db.number("select count(*) from parlor.decision where odds is null").await, 1);
 }
 
 #[tokio::test]

@@ -134,6 +134,10 @@ fn the_pages_are_whole_need_nothing_else_and_hold_the_figures() {
     for (name, page) in &pages {
         assert!(texts.iter().all(|t| !page.contains(t)), "{name} holds a text");
     }
+    // What the models thought stands beside what was decided.
+    let silent = pages[1].1.split("<code>gate_silent</code>").nth(1).unwrap();
+    assert!(silent.starts_with("<span class=\"item soft\">Likely: for the persona 0."), "{}", &silent[..80]);
+    assert!(silent.split("</span>").next().unwrap().contains("together 0.") && silent.contains("(bar 0.40)"));
     assert!(pages[1].1.contains("Ada") && pages[1].1.contains("<svg class=\"timeline\"") && pages[1].1.contains("asker_quiet"));
 }
 

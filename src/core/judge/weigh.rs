@@ -7,7 +7,7 @@ use super::{
     signs::{Signs, Words},
     talk::By,
 };
-use crate::{Line, Millis, ObligationKind, Why, burst::Burst, people::Who, text::Form};
+use crate::{Line, Measured, Millis, ObligationKind, Why, burst::Burst, people::Who, text::Form};
 
 /// Text below this is very short.
 const SHORT_BYTES: usize = 15;
@@ -28,6 +28,9 @@ pub(crate) struct Weighed {
     /// How likely it is for the persona, and for the room, once it was gated.
     pub(crate) me: f64,
     pub(crate) room: f64,
+    /// What was last held against a bar, for the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) measured: Option<Measured>,
     pub(crate) words: Words,
     after: After,
 }

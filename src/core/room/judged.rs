@@ -2,7 +2,7 @@
 
 use super::{By, Out, Room, address::Addressed, gate::ANSWER_MAX_MS};
 use crate::{
-    Bars, Item, Judge, Line, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
+    Bars, Item, Judge, Likelihood, Line, Measured, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
     burst::Burst,
     judge::{
         signs::{Signs, Words},
@@ -40,6 +40,10 @@ pub(super) struct Read {
 /// A probability in thousandths, as bars and records have it.
 fn permille(p: f64) -> u16 {
     (p * 1_000.0).round() as u16
+}
+
+fn measured(likelihood: Likelihood, p: f64, bar_permille: u16) -> Measured {
+    Measured { likelihood, permille: permille(p), bar_permille }
 }
 
 fn reaches(p: f64, bar: u16) -> bool {
@@ -200,18 +204,31 @@ impl Room {
 
     /// What follows from two probabilities, whoever gave them.
     pub(super) fn decide(&mut self, id: u64, me: f64, room: f64, asks: bool, persona: Option<PersonaNo>, out: &mut Out) {
-        let bars = &self.policy.bars;
-        let follows = reaches(me, if asks { bars.follow_asks_permille } else { bars.follow_permille });
-        if follows && me >= room {
-            self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
-        } else if reaches(me + room, bars.room_permille) {
-            self.open_obligation(ObligationKind::RoomQuestion, None, id, Why::AsksRoom, out);
-        } else if follows {
-            self.open_obligation(ObligationKind::FollowUp, persona, id, Why::Continues, out);
-        } else if reaches(me + room, bars.remark_permille) && self.policy.budget.unprompted_per_hour > 0 && !self.restraint.side_talk() {
-            self.open_obligation(ObligationKind::Opening, None, id, Why::MayRemark, out);
+        let bars = self.policy.bars;
+        let follow_bar = if asks { bars.follow_asks_permille } else { bars.follow_permille };
+        let follows = reaches(me, follow_bar);
+        let (us, asks_room) = (|bar| measured(Likelihood::ForUs, me + room, bar), reaches(me + room, bars.room_permille));
+        let remarks = |r: &Self| r.policy.budget.unprompted_per_hour > 0 && !r.restraint.side_talk();
+        let (measured, opens) = if follows && (me >= room || !asks_room) {
+            (measured(Likelihood::ForPersona, me, follow_bar), Some((ObligationKind::FollowUp, persona, Why::Continues)))
+        } else if asks_room {
+            (us(bars.room_permille), Some((ObligationKind::RoomQuestion, None, Why::AsksRoom)))
+        } else if reaches(me + room, bars.remark_permille) && remarks(self) {
+            (us(bars.remark_permille), Some((ObligationKind::Opening, None, Why::MayRemark)))
         } else {
-            self.silent(id, Why::GateSilent, out);
+            (us(bars.room_permille), None)
+        };
+        self.note_measured(id, measured);
+        match opens {
+            Some((kind, persona, why)) => self.open_obligation(kind, persona, id, why, out),
+            None => self.silent(id, Why::GateSilent, out),
+        }
+    }
+
+    /// Keeps for the record what was held against a bar.
+    fn note_measured(&mut self, burst: u64, measured: Measured) {
+        if let Some(b) = self.burst_mut(burst) {
+            b.weighed.measured = Some(measured);
         }
     }
 
@@ -226,14 +243,21 @@ impl Room {
         };
         let numbers = b.since(self.now, o.kind).values();
         let asked = self.observation(Judge::Answered, b, &[&numbers], None, Some(o.kind));
-        let answered = b.weighed.heard_anybody() && reaches(self.judges.get(Judge::Answered).probability(&[&numbers]), bar);
-        let answer = b.weighed.answer().cloned();
+        let (burst, heard, answer) = (b.id, b.weighed.heard_anybody(), b.weighed.answer().cloned());
         self.observe(asked);
-        if answered {
-            return Weighing::Answered(answer);
+        if heard {
+            let answered = self.judges.get(Judge::Answered).probability(&[&numbers]);
+            self.note_measured(burst, measured(Likelihood::Answered, answered, bar));
+            if reaches(answered, bar) {
+                return Weighing::Answered(answer);
+            }
         }
-        if room && !reaches(self.judges.get(Judge::Wanted).probability(&[&numbers]), wanted_permille) {
-            return Weighing::NotWanted;
+        if room {
+            let wanted = self.judges.get(Judge::Wanted).probability(&[&numbers]);
+            self.note_measured(burst, measured(Likelihood::Wanted, wanted, wanted_permille));
+            if !reaches(wanted, wanted_permille) {
+                return Weighing::NotWanted;
+            }
         }
         Weighing::Wanted
     }
@@ -299,8 +323,10 @@ impl Room {
         let (past, said) = (b.weighed.past.values(), self.numbers_of(b, o.persona).values());
         let pieces: [&[f64]; 2] = [&past, &said];
         let asked = self.observation(Judge::Statement, b, &pieces, None, Some(ObligationKind::Direct));
+        let (burst, wants, bar) = (b.id, self.judges.get(Judge::Statement).probability(&pieces), self.policy.bars.statement_permille);
         self.observe(asked);
-        !reaches(self.judges.get(Judge::Statement).probability(&pieces), self.policy.bars.statement_permille)
+        self.note_measured(burst, measured(Likelihood::Statement, wants, bar));
+        !reaches(wants, bar)
     }
 
     /// The line was written before a post of ours to its author could be read.
@@ -320,6 +346,6 @@ impl Room {
 
     /// Odds for the record.
     pub(super) fn odds_of(b: &Burst) -> Odds {
-        Odds { me_permille: permille(b.weighed.me), room_permille: permille(b.weighed.room) }
+        Odds { me_permille: permille(b.weighed.me), room_permille: permille(b.weighed.room), measured: b.weighed.measured }
     }
 }

@@ -169,6 +169,7 @@ fn row(room: &str, diary: &Diary, at: Millis, decision: &Decision, owed: &BTreeM
             td {
                 span class=(format!("what {}", decision.what.code())) { (decision.what.code()) }
                 " " (decision.why.meaning()) " " code { (decision.why.code()) }
+                @if let Some(odds) = decision.odds { span.item.soft { "Likely: " (odds) } }
             }
             td.owed {
                 @for id in &decision.obligations {

@@ -15,8 +15,8 @@ use parlor::{
     ports::{Heard, HeardKind, Intake, IntakeError, Posted},
 };
 use parlor_core::{
-    Author, AuthorKind, Decision, Item, ItemKind, Line, Link, Member, Millis, ObligationId, ObligationKind, ObligationState,
-    ObligationView, Phase, Policy, Seen, View, WaitingFor, What, Why,
+    Author, AuthorKind, Decision, Item, ItemKind, Likelihood, Line, Link, Measured, Member, Millis, ObligationId, ObligationKind,
+    ObligationState, ObligationView, Odds, Phase, Policy, Seen, View, WaitingFor, What, Why,
 };
 use tokio::sync::watch;
 
@@ -137,7 +137,10 @@ impl Rooms {
         let mut state = self.state.lock().unwrap();
         let n = state.decisions.len() as u64 + 1;
         let seen = Seen { cursor: state.items.len() as u64, lines: lines.to_vec() };
-        let decision = Decision { what, why, persona: persona.map(str::to_owned), obligations: vec![], effect: None, seen, odds: None };
+        // What a model was asked about has odds.
+        let measured = Measured { likelihood: Likelihood::ForUs, permille: 170, bar_permille: 400 };
+        let odds = (why == Why::GateSilent).then_some(Odds { me_permille: 52, room_permille: 118, measured: Some(measured) });
+        let decision = Decision { what, why, persona: persona.map(str::to_owned), obligations: vec![], effect: None, seen, odds };
         state.decisions.push(Logged { n, at, decision });
         drop(state);
         self.ring();

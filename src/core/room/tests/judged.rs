@@ -159,7 +159,33 @@ fn a_record_tells_how_likely_it_was() {
     s.run_for(60_000);
     let silent = s.records.iter().find(|(_, d)| d.why == Why::GateSilent).map(|(_, d)| d.odds);
     let odds = silent.flatten().unwrap();
-    assert!(odds.me_permille + odds.room_permille < 400, "{odds:?}");
+    let together = odds.me_permille + odds.room_permille;
+    let measured = odds.measured.unwrap();
+    assert_eq!((measured.likelihood, measured.bar_permille), (Likelihood::ForUs, Bars::default().room_permille));
+    assert!(together < 400 && measured.permille.abs_diff(together) <= 1, "{odds:?}");
+}
+
+#[test]
+fn a_record_tells_what_was_held_against_which_bar() {
+    let mut s = judged();
+    s.says("ada", "does anyone know how hot cone 6 has to be?");
+    s.run_for(60_000);
+    s.says("bob", "ada: about 1222 degrees celsius");
+    s.run_for(1_200_000);
+    let of = |why| s.records.iter().find(|(_, d)| d.why == why).and_then(|(_, d)| d.odds?.measured).unwrap();
+    let (asks, answered) = (of(Why::AsksRoom), of(Why::PersonAnswered));
+    assert_eq!((asks.likelihood, asks.bar_permille), (Likelihood::ForUs, 400));
+    assert_eq!((answered.likelihood, answered.bar_permille), (Likelihood::Answered, 140));
+    assert!(asks.permille >= 400 && answered.permille >= 140, "{asks:?} {answered:?}");
+    let odds = Odds { me_permille: 52, room_permille: 618, measured: Some(answered) };
+    let told = format!("for the persona 0.05, for the room 0.62, answered {:.2} (bar 0.14)", f64::from(answered.permille) / 1e3);
+    assert_eq!(odds.to_string(), told);
+    let follows = Measured { likelihood: Likelihood::ForPersona, permille: 812, bar_permille: 150 };
+    let odds = Odds { me_permille: 812, room_permille: 40, measured: Some(follows) };
+    assert_eq!(odds.to_string(), "for the persona 0.81 (bar 0.15), for the room 0.04");
+    let statement = Measured { likelihood: Likelihood::Statement, permille: 1_000, bar_permille: 600 };
+    let odds = Odds { me_permille: 0, room_permille: 0, measured: Some(statement) };
+    assert_eq!(odds.to_string(), "wants an answer 1.00 (bar 0.60)");
 }
 
 #[test]
