@@ -54,7 +54,7 @@ pub struct Args {
     /// Most drafts that the model writes
     #[arg(long, value_name = "N", default_value_t = MAX_DRAFTS)]
     pub max_drafts: u64,
-    /// Run once more for each value of a timing of the policy, such as turn_done_ms=5000,10000
+    /// Run once more for each value of a timing or bar of the policy, such as turn_done_ms=5000,10000
     #[arg(long, value_name = "NAME=a,b,c", value_parser = super::sweep::parse)]
     pub sweep: Option<Sweep>,
     /// Stop at the first row that cannot be used

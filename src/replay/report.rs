@@ -46,7 +46,7 @@ pub struct Report {
     pub(super) waits: Vec<Waits>,
     /// What the model wrote, where one did.
     pub(super) drafts: Option<Summary>,
-    /// What another value of a timing does.
+    /// What another value of a constant does.
     pub(super) swept: Option<Swept>,
     known: Known,
     resolution: Option<Resolution>,

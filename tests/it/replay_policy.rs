@@ -121,6 +121,19 @@ fn a_sweep_runs_once_for_each_value() {
 
     let table = replay(&args(&[archive, "--sweep", "turn_done=500,12000"]).unwrap()).unwrap().table();
     assert!(table.contains("turn_done_ms (without a sweep 12000)") && table.lines().any(|l| l.trim_start().starts_with("500 ")), "{table}");
+    // A bar: without it more questions to the room are answered, and one that is never reached leaves all to people.
+    let swept = figures(&args(&[archive, "--sweep", "wanted=0,600,1001"]).unwrap());
+    assert_eq!((&swept["sweep"]["name"], &swept["sweep"]["default"]), (&json!("wanted_permille"), &json!(600)));
+    let [low, same, high] = [0, 1, 2].map(|n| &swept["sweep"]["values"][n]["parlor"]);
+    assert_eq!(same, &swept["policies"]["parlor"]);
+    let missed = |figures: &Value| figures["missed_orphan_rate"].as_f64().unwrap();
+    assert!(missed(low) < missed(same) && missed(same) < missed(high), "{low} {same} {high}");
+    assert!(missed(high) > 0.999, "{high}");
     let unknown = args(&[archive, "--sweep", "patience=1"]).unwrap_err();
-    assert!(unknown.contains("no timing of the policy") && unknown.contains("room_wait_max_ms"), "{unknown}");
+    assert!(
+        unknown.contains("no timing and no bar of the policy")
+            && unknown.contains("wanted_permille")
+            && unknown.contains("room_wait_max_ms"),
+        "{unknown}"
+    );
 }
