@@ -1,4 +1,4 @@
-//! `say`, `tail` and `why`: a room of a running `parlor dev` from the terminal.
+//! `say`, `tail` and `why`, and what `shadow` shares with them: a room of a running `parlor dev` from the terminal.
 //!
 //! What is said goes to the console's own address, the way a visitor's line goes; what is shown is read from the ledger. Nothing
 //! here writes to the database, and text of people is stripped of control characters before it reaches a terminal.
@@ -13,19 +13,20 @@ use std::path::PathBuf;
 
 use crate::ledger::{Ledger, LedgerError, Reader, StreamInfo};
 
+pub(crate) use out::{clock, plain, print, stamp};
 pub use running::Running;
 pub use say::Say;
 pub use tail::Tail;
 pub use why::Why;
 
-/// What all three share.
+/// What all of them share.
 #[derive(Debug, clap::Args)]
 pub struct Common {
     /// The room's name.
     room: String,
     /// One JSON object a line.
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
     /// State folder of the running `parlor dev`.
     #[arg(long, value_name = "DIR", default_value = ".parlor")]
     state: PathBuf,
@@ -84,7 +85,7 @@ impl Common {
     }
 
     /// A reader of the running process's ledger, and the room's stream.
-    async fn open(&self) -> Result<(Reader, StreamInfo), CliError> {
+    pub(crate) async fn open(&self) -> Result<(Reader, StreamInfo), CliError> {
         let ledger = Ledger::connect(&self.running()?.database(), "parlor-cli", 1)?;
         ledger.check_schema().await?;
         let reader = ledger.reader();

@@ -7,6 +7,7 @@ mod error;
 mod reader;
 mod rehearsal;
 mod rooms;
+mod shadow;
 mod state;
 mod table;
 
@@ -30,6 +31,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use error::DevError;
 pub use rehearsal::replay;
+pub use shadow::{ShadowCommand, ShadowError, ShadowReport, read as read_shadow};
 pub use state::StateError;
 
 use crate::{

@@ -37,6 +37,9 @@ enum Command {
     Tail(cli::Tail),
     /// Shows what a room decided, and why.
     Why(cli::Why),
+    /// Shows what a persona in Shadow would have said.
+    #[command(subcommand)]
+    Shadow(dev::ShadowCommand),
 }
 
 #[derive(clap::Args)]
@@ -98,6 +101,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Say(say) => block_on(say.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),
+        Command::Shadow(shadow) => block_on(shadow.run()),
     }
 }
 

@@ -32,6 +32,7 @@ mod report;
 mod row;
 mod score;
 mod seat;
+mod shadow;
 mod sweep;
 mod table;
 mod tape;
@@ -44,6 +45,7 @@ pub use error::ReplayError;
 pub use import::Format;
 pub use random::Random;
 pub use report::Report;
+pub use shadow::{Line, Said, Shadow, ShadowArgs, Stretch, Watched, shadow};
 pub use sweep::Sweep;
 pub use tape::Tape;
 pub use train::{TrainArgs, train};
@@ -87,7 +89,7 @@ pub fn replay_with(args: &Args, drafter: Option<Rc<dyn Drafter>>) -> Result<Repo
     report.drafts = drafts.map(|drafts| drafts.summary());
     report.swept = args.sweep.as_ref().map(|sweep| sweep.run(args, &seat)).transpose()?;
     if let (Some(folder), Some(rooms)) = (folder, rooms) {
-        folder.index(args, &report, &rooms)?;
+        folder.index(&html::Cover::of(args), &report, &rooms)?;
     }
     Ok(report)
 }

@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use parlor_core::Millis;
 
 /// Text on one or more lines, without anything that could move the cursor or change colours.
-pub(super) fn plain(text: &str, indent: usize) -> String {
+pub(crate) fn plain(text: &str, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -24,17 +24,17 @@ pub(super) fn plain(text: &str, indent: usize) -> String {
 }
 
 /// Time of day where the reader is.
-pub(super) fn clock(ms: Millis, zone: &TimeZone) -> String {
+pub(crate) fn clock(ms: Millis, zone: &TimeZone) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| "--:--:--".to_owned(), |t| t.to_zoned(zone.clone()).strftime("%H:%M:%S").to_string())
 }
 
 /// RFC 3339 in UTC.
-pub(super) fn stamp(ms: Millis) -> String {
+pub(crate) fn stamp(ms: Millis) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.to_string())
 }
 
 /// Prints lines; `false` when nobody reads them any more.
-pub(super) fn print(lines: &[String]) -> io::Result<bool> {
+pub(crate) fn print(lines: &[String]) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     let written = lines.iter().try_for_each(|line| writeln!(out, "{line}")).and_then(|()| out.flush());
     match written {

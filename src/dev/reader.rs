@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use parlor_core::{Author, Decision, Item, Link, Millis, Seen, View, What, Why};
+use parlor_core::{Author, Item, Link, Millis, View};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -114,7 +114,7 @@ impl RoomReader for LedgerRooms {
         let page = before.map_or(Page::Last, |n| Page::Before(signed(n)));
         async move {
             let rows = self.reader.decisions(self.stream(room)?, page, limit as usize).await?;
-            rows.into_iter().map(logged).collect()
+            rows.iter().map(logged).collect()
         }
         .boxed()
     }
@@ -123,7 +123,7 @@ impl RoomReader for LedgerRooms {
         async move {
             let page = Page::After(signed(after));
             let rows = self.reader.decisions(self.stream(room)?, page, limit as usize).await?;
-            rows.into_iter().map(logged).collect()
+            rows.iter().map(logged).collect()
         }
         .boxed()
     }
@@ -184,21 +184,6 @@ fn item(row: LedgerItem) -> Item {
     }
 }
 
-fn logged(row: DecisionRow) -> Result<Logged, ReadError> {
-    let unknown = |code: &str| ReadError::Broken(format!("decision {} holds the code {code:?}, which this version does not know", row.n));
-    let what = What::ALL.iter().copied().find(|w| w.code() == row.what).ok_or_else(|| unknown(&row.what))?;
-    let why = Why::ALL.iter().copied().find(|w| w.code() == row.why).ok_or_else(|| unknown(&row.why))?;
-    Ok(Logged {
-        n: unsigned(row.n),
-        at: row.at_ms,
-        decision: Decision {
-            what,
-            why,
-            persona: row.persona,
-            obligations: row.obligations,
-            effect: row.effect.and_then(|e| e.parse().ok()),
-            seen: Seen { cursor: unsigned(row.cursor), lines: row.lines.into_iter().map(unsigned).collect() },
-            odds: row.odds,
-        },
-    })
+fn logged(row: &DecisionRow) -> Result<Logged, ReadError> {
+    Ok(Logged { n: unsigned(row.n), at: row.at_ms, decision: row.decision()? })
 }

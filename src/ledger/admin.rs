@@ -75,7 +75,7 @@ pub struct StreamInfo {
 }
 
 /// What a room is allowed to do, as the controller writes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PolicyRow {
     /// Whether the room is muted by its resource.
     pub muted: bool,

@@ -1,11 +1,11 @@
 //! What the console and the terminal may read. Nothing here writes.
 
-use parlor_core::{ObligationId, Odds};
+use parlor_core::{Decision, ObligationId, Odds, Seen, What, Why};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    ITEMS_AT_ONCE, Ledger, LedgerError, LedgerItem, RowState, StreamInfo, TypingNow,
+    ITEMS_AT_ONCE, Ledger, LedgerError, LedgerItem, PolicyRow, RowState, StreamInfo, TypingNow,
     admin::streams_from,
     pool::{bounded, decode},
 };
@@ -74,6 +74,24 @@ pub struct DecisionRow {
     pub odds: Option<Odds>,
 }
 
+impl DecisionRow {
+    /// The decision; an error where it holds a code of another version.
+    pub fn decision(&self) -> Result<Decision, LedgerError> {
+        let unknown =
+            |code: &str| LedgerError::Other(format!("decision {} holds the code {code:?}, which this version does not know", self.n));
+        let unsigned = |n: i64| u64::try_from(n).unwrap_or_default();
+        Ok(Decision {
+            what: What::ALL.iter().copied().find(|w| w.code() == self.what).ok_or_else(|| unknown(&self.what))?,
+            why: Why::ALL.iter().copied().find(|w| w.code() == self.why).ok_or_else(|| unknown(&self.why))?,
+            persona: self.persona.clone(),
+            obligations: self.obligations.clone(),
+            effect: self.effect.as_ref().and_then(|e| e.parse().ok()),
+            seen: Seen { cursor: unsigned(self.cursor), lines: self.lines.iter().copied().map(unsigned).collect() },
+            odds: self.odds,
+        })
+    }
+}
+
 /// An outbox row as shown.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct OutboxRow {
@@ -136,6 +154,13 @@ impl Reader {
         let query = sqlx::query_as("select at_ms, view::text from api.read_floor($1)").bind(stream);
         let row: Option<(i64, String)> = bounded(query.fetch_optional(self.ledger.pool())).await?;
         row.map(|(at_ms, view)| Ok(FloorRow { at_ms, view: super::session::raw(view)? })).transpose()
+    }
+
+    /// The policy of a room, if one was written.
+    pub async fn policy(&self, stream: i64) -> Result<Option<PolicyRow>, LedgerError> {
+        let query = sqlx::query_scalar("select api.read_policy($1)::text").bind(stream);
+        let json: Option<String> = bounded(query.fetch_one(self.ledger.pool())).await?;
+        json.map(|json| decode("the policy", &json)).transpose()
     }
 
     /// Decisions of a room, ascending by number. At most `limit`, and at most [`ITEMS_AT_ONCE`].

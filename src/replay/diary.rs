@@ -37,7 +37,9 @@ impl Keep {
 #[derive(Default)]
 pub(super) struct Diary {
     texts: bool,
-    /// What was heard, by its place in the stream less one; shorter than the stream where the diary ended.
+    /// Places of the stream before the first line here.
+    before: u64,
+    /// What was heard, by its place in the stream less one, and less those before; shorter than the stream where the diary ended.
     pub lines: Vec<Heard>,
     /// Names by id.
     pub names: BTreeMap<String, String>,
@@ -62,6 +64,20 @@ pub(super) enum HeardKind {
     Bot,
     OwnPost,
     OwnReaction,
+    /// Something about an earlier line: an edit, a deletion, a reaction, a notice.
+    Change,
+}
+
+impl HeardKind {
+    pub(super) fn of(author: AuthorKind, item: ItemKind) -> Self {
+        match (author, item) {
+            (AuthorKind::Own, ItemKind::Message) => Self::OwnPost,
+            (AuthorKind::Own, _) => Self::OwnReaction,
+            (_, ItemKind::Edit | ItemKind::Delete | ItemKind::Reaction | ItemKind::Unreaction | ItemKind::System) => Self::Change,
+            (AuthorKind::Bot | AuthorKind::Webhook, ItemKind::Message) => Self::Bot,
+            (AuthorKind::Owner | AuthorKind::Human, ItemKind::Message) => Self::Person,
+        }
+    }
 }
 
 /// A post or reaction of the machine.
@@ -72,6 +88,11 @@ pub(super) struct Acted {
 }
 
 impl Diary {
+    /// Of a part of a stream, after so many places of it.
+    pub(super) fn after(before: u64, texts: bool) -> Self {
+        Self { texts, before, ..Self::default() }
+    }
+
     fn is_full(&self) -> bool {
         self.decisions.len() >= MAX_DECISIONS || self.lines.len() >= MAX_LINES
     }
@@ -81,17 +102,20 @@ impl Diary {
             return;
         }
         let Author { id, name, kind } = &item.author;
-        let kind = match (kind, item.kind) {
-            (AuthorKind::Own, ItemKind::Message) => HeardKind::OwnPost,
-            (AuthorKind::Own, _) => HeardKind::OwnReaction,
-            (AuthorKind::Bot | AuthorKind::Webhook, _) => HeardKind::Bot,
-            (AuthorKind::Owner | AuthorKind::Human, _) => HeardKind::Person,
-        };
-        if !self.names.contains_key(id) {
-            self.names.insert(id.clone(), if name.is_empty() { id } else { name }.clone());
+        let kind = HeardKind::of(*kind, item.kind);
+        self.line_was(Heard { ts: item.at, id: item.platform_id.clone(), author: id.clone(), kind, text: None }, name, &item.text);
+    }
+
+    /// The next line; its text is kept where texts are wanted.
+    pub(super) fn line_was(&mut self, line: Heard, name: &str, text: &str) {
+        if self.is_full() {
+            return;
         }
-        let text = self.texts.then(|| cut(&item.text));
-        self.lines.push(Heard { ts: item.at, id: item.platform_id.clone(), author: id.clone(), kind, text });
+        if !self.names.contains_key(&line.author) {
+            self.names.insert(line.author.clone(), if name.is_empty() { line.author.as_str() } else { name }.to_owned());
+        }
+        let text = self.texts.then(|| cut(text));
+        self.lines.push(Heard { text, ..line });
     }
 
     pub(super) fn decided(&mut self, now: Millis, decision: Decision) {
@@ -103,14 +127,18 @@ impl Diary {
     }
 
     pub(super) fn acted(&mut self, now: Millis, row: &Row) {
+        self.act(Acted { ts: now, settles: row.settles.clone(), reaction: matches!(row.kind, RowKind::React { .. }) });
+    }
+
+    pub(super) fn act(&mut self, act: Acted) {
         if !self.is_full() {
-            self.acts.push(Acted { ts: now, settles: row.settles.clone(), reaction: matches!(row.kind, RowKind::React { .. }) });
+            self.acts.push(act);
         }
     }
 
     /// The line at this place of the stream.
     pub(super) fn line(&self, seq: u64) -> Option<&Heard> {
-        self.lines.get(usize::try_from(seq.checked_sub(1)?).ok()?)
+        self.lines.get(usize::try_from(seq.checked_sub(self.before + 1)?).ok()?)
     }
 
     /// What somebody is called.

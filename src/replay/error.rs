@@ -96,6 +96,20 @@ pub enum ReplayError {
         /// Why.
         source: io::Error,
     },
+    /// The room has no such persona.
+    #[error("the room has no persona {wanted:?}; it has: {members}", wanted = .wanted.as_deref().unwrap_or_default())]
+    NoMember {
+        /// What was asked for; nothing for the first.
+        wanted: Option<String>,
+        /// Its personas.
+        members: String,
+    },
+    /// Nobody of that name spoke in the part that is looked at.
+    #[error("--as {0}: nobody of that name or id spoke in the part of the room that is looked at; `parlor tail` shows who did")]
+    NoStandIn(String),
+    /// There is nothing after the last post of a persona.
+    #[error("nothing was said in {0} since a persona posted there last, so there is nothing in Shadow to look at")]
+    NothingInShadow(String),
     /// The report cannot be printed.
     #[error("cannot print the report: {0}")]
     Print(#[from] io::Error),

@@ -67,6 +67,8 @@ type Part = (u32, u32);
 pub(super) struct Facts {
     /// The persona's number among the authors.
     pub me: u32,
+    /// Whose replies are those that the persona is to be measured by: its own, or those of somebody whose part it takes.
+    pub part: u32,
     authors: Numbers,
     ids: Numbers,
     rows: Vec<Fact>,
@@ -83,7 +85,21 @@ impl Facts {
     pub(super) fn new(persona: &str) -> Self {
         let mut authors = Numbers::default();
         let me = authors.number(persona);
-        Self { me, authors, ids: Numbers::default(), rows: Vec::new(), row_of: Vec::new(), replies: Vec::new(), mentions: Vec::new() }
+        Self {
+            me,
+            part: me,
+            authors,
+            ids: Numbers::default(),
+            rows: Vec::new(),
+            row_of: Vec::new(),
+            replies: Vec::new(),
+            mentions: Vec::new(),
+        }
+    }
+
+    /// The persona takes the part of somebody who is in the room beside it.
+    pub(super) fn stand_in(&mut self, id: &str) {
+        self.part = self.authors.number(id);
     }
 
     /// Takes up a row at a time that does not go back. What it asks, and whom it names where it does not list them, may follow.

@@ -21,7 +21,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::{Args, ReplayError, Report, drive::Drive, intake::Taken};
+use super::{ReplayError, Report, intake::Taken, report::Ran};
+pub(super) use index::Cover;
 pub(super) use room::RoomEntry;
 
 const STYLE: &str = include_str!("html/report.css");
@@ -59,7 +60,7 @@ impl Folder {
     }
 
     /// The pages of the rooms, and what the first page says of them.
-    pub(super) fn rooms(&self, taken: &Taken<Drive>, report: &Report, draft_ms: i64) -> Result<Vec<RoomEntry>, ReplayError> {
+    pub(super) fn rooms<R: Ran>(&self, taken: &Taken<R>, report: &Report, draft_ms: i64) -> Result<Vec<RoomEntry>, ReplayError> {
         let pages = taken.rooms.iter().filter(|r| r.listener.diary().is_some()).count();
         let mut entries = Vec::new();
         for ((n, room), counts) in taken.rooms.iter().enumerate().zip(&report.by_room) {
@@ -72,8 +73,8 @@ impl Folder {
     }
 
     /// The first page.
-    pub(super) fn index(&self, args: &Args, report: &Report, rooms: &[RoomEntry]) -> Result<(), ReplayError> {
-        self.write("index.html", &document("Replay", &index::page(args, report, rooms)))
+    pub(super) fn index(&self, cover: &Cover<'_>, report: &Report, rooms: &[RoomEntry]) -> Result<(), ReplayError> {
+        self.write("index.html", &document(cover.title, &index::page(cover, report, rooms)))
     }
 
     fn write(&self, name: &str, page: &str) -> Result<(), ReplayError> {
@@ -119,7 +120,7 @@ fn clock(ms: i64) -> String {
 }
 
 /// Day and time in UTC.
-fn moment(ms: i64) -> String {
+pub(super) fn moment(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |t| t.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 

@@ -48,6 +48,11 @@ pub(super) struct RoomRun<L> {
 }
 
 impl<L> RoomRun<L> {
+    /// A room that was heard elsewhere.
+    pub(super) fn heard(name: String, persona: Persona, facts: Facts, listener: L) -> Self {
+        Self { name, persona, facts, listener, names: Names::default(), last_ts: 0 }
+    }
+
     /// The same room, heard by another.
     pub(super) fn with<M>(self, listener: M) -> RoomRun<M> {
         let Self { name, persona, facts, names, last_ts, .. } = self;

@@ -12,11 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Args,
+    diary::Diary,
     drafter::Summary,
     drive::Drive,
     facts::Facts,
     import::Resolution,
-    intake::{RoomRun, Taken},
+    intake::Taken,
     interval::intervals,
     policies::{self, Drawn},
     score::{Counts, Fit, Played, Post, RATES, Rates, percentile},
@@ -71,12 +72,40 @@ impl Waits {
     }
 }
 
+/// A machine that was in a room, now or once.
+pub(super) trait Ran {
+    /// What it did.
+    fn played(&self, facts: &Facts) -> Played;
+    /// What it heard and decided, where a page is wanted.
+    fn diary(&self) -> Option<&Diary>;
+}
+
+impl Ran for Drive {
+    fn played(&self, facts: &Facts) -> Played {
+        let all = |lists: &[Vec<String>]| lists.iter().map(|ids| rows_of(facts, ids)).collect();
+        Played {
+            posts: self.log.posts.iter().map(|p| Post { ts: p.ts, rows: rows_of(facts, &p.settles) }).collect(),
+            reactions: all(&self.log.reactions),
+            gate_calls: all(&self.log.gate_calls),
+            drafts: all(&self.log.drafts),
+        }
+    }
+
+    fn diary(&self) -> Option<&Diary> {
+        Self::diary(self)
+    }
+}
+
 /// What the archive says of what replies to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Known {
+#[serde(rename_all = "snake_case")]
+pub(super) enum Known {
     /// People noted it, line by line.
     Lines,
+    /// Told by links, by names at the start of a line, and by who spoke on (docs/shadow.md).
+    LinksAndNames,
+    /// The same, and nobody shows whom they answer.
+    Names,
     /// Only of lines that have a link of their platform; the others may reply to anything.
     Links,
     Nothing,
@@ -97,6 +126,41 @@ const NOT_BY_LINKS: [&str; 11] = [
     "latency_room_p95_ms",
 ];
 
+/// What the ledger does not tell of a room: a model at the gate leaves no row.
+const NOT_IN_SHADOW: [&str; 1] = ["gate_calls"];
+
+/// Figures that say nothing where no answer of anybody can be seen.
+const NOT_WITHOUT_ANSWERS: [&str; 8] = [
+    "gate_calls",
+    "already_answered_rate",
+    "preempt_rate",
+    "missed_orphan_rate",
+    "latency_p50_ms",
+    "latency_p95_ms",
+    "latency_room_p50_ms",
+    "latency_room_p95_ms",
+];
+
+impl Known {
+    /// Whether every line of a person is judged.
+    fn by_line(self) -> bool {
+        match self {
+            Self::Lines | Self::LinksAndNames | Self::Names => true,
+            Self::Links | Self::Nothing => false,
+        }
+    }
+
+    /// The figures that cannot be known then.
+    fn unknown(self) -> &'static [&'static str] {
+        match self {
+            Self::Lines | Self::Nothing => &[],
+            Self::Links => &NOT_BY_LINKS,
+            Self::LinksAndNames => &NOT_IN_SHADOW,
+            Self::Names => &NOT_WITHOUT_ANSWERS,
+        }
+    }
+}
+
 /// How much there was to judge.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Judged {
@@ -112,14 +176,19 @@ const POLICIES: [&str; 6] = ["parlor", "request_queue", "mention_only", "random"
 
 impl Report {
     pub(super) fn of(args: &Args, taken: &Taken<Drive>) -> Self {
-        let truths: Vec<Truth> = taken.rooms.iter().map(|r| Truth::of(&r.facts)).collect();
         let any_truth = taken.rooms.iter().any(|r| r.facts.rows().iter().any(|f| f.annotated));
         let known = match (any_truth, taken.links_only) {
             (false, _) => Known::Nothing,
             (true, true) => Known::Links,
             (true, false) => Known::Lines,
         };
-        let parlor: Vec<Played> = taken.rooms.iter().map(played).collect();
+        Self::knowing(args, taken, known)
+    }
+
+    /// The report where it is known how truth was come by.
+    pub(super) fn knowing<R: Ran>(args: &Args, taken: &Taken<R>, known: Known) -> Self {
+        let truths: Vec<Truth> = taken.rooms.iter().map(|r| Truth::of(&r.facts)).collect();
+        let parlor: Vec<Played> = taken.rooms.iter().map(|r| r.listener.played(&r.facts)).collect();
         let posts = parlor.iter().map(|p| p.posts.len()).sum();
         let mut drawn = Drawn::new(args.seed, taken.rooms.iter().map(|r| r.facts.heard().count()).sum(), posts);
         let mut counts: [Vec<Counts>; 6] = Default::default();
@@ -134,7 +203,7 @@ impl Report {
                 policies::ceiling(truth),
             ];
             for (all, played) in counts.iter_mut().zip(each) {
-                all.push(Counts::of(facts, truth, &played, known == Known::Lines));
+                all.push(Counts::of(facts, truth, &played, known.by_line()));
             }
         }
         let waits = counts.iter().map(|all| Waits::of(all)).collect();
@@ -143,7 +212,7 @@ impl Report {
         Self {
             rooms: taken.rooms.len(),
             lines,
-            lines_per_second: lines as f64 / taken.spent.as_secs_f64().max(f64::MIN_POSITIVE),
+            lines_per_second: if taken.spent.is_zero() { 0.0 } else { lines as f64 / taken.spent.as_secs_f64() },
             bad_rows: taken.bad_rows,
             bad_examples: taken.bad_examples.clone(),
             policies: POLICIES.into_iter().zip(&counts).map(|(name, all)| (name, figures(all, known, args.seed))).collect(),
@@ -207,6 +276,10 @@ impl Report {
         let truth = match self.known {
             Known::Lines if self.judged.turns == 0 => Some("No turn is followed by five minutes of the room, so only the cost is known."),
             Known::Lines => None,
+            Known::LinksAndNames => Some(
+                "Whom a line answers is told by its link or by the name that opens it: an answer that shows neither is not seen, and the rates of posts that come too late, or where none is wanted, are lower than they should be.",
+            ),
+            Known::Names => Some("Nobody shows by a link or a name whom they answer, so what depends on people's answers is not known."),
             Known::Links => Some(
                 "What replies to what is known only of lines with a link: the rates are about those, and what cannot be told from them is left out.",
             ),
@@ -221,11 +294,13 @@ impl Report {
     pub fn table(&self) -> String {
         let mut out = String::new();
         let j = self.judged;
+        // A room that was lived through has none.
+        let speed = if self.lines_per_second > 0.0 { format!(", {:.0} lines/s", self.lines_per_second) } else { String::new() };
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{} rooms, {} lines, {:.0} lines/s; {} turns judged, {} direct questions, {} room questions ({} that nobody else answered)",
-            self.rooms, self.lines, self.lines_per_second, j.turns, j.direct_questions, j.room_questions, j.orphans
+            "{} rooms, {} lines{speed}; {} turns judged, {} direct questions, {} room questions ({} that nobody else answered)",
+            self.rooms, self.lines, j.turns, j.direct_questions, j.room_questions, j.orphans
         );
         if self.bad_rows + self.late_rows + self.rooms_left_out > 0 {
             let _ = writeln!(
@@ -284,28 +359,15 @@ fn figures(rooms: &[Counts], known: Known, seed: u64) -> Map<String, Value> {
     let costs = [("gate_calls", all.gate_calls), ("drafts", all.drafts), ("sends", all.posts), ("reactions", all.reactions)];
     let per_100 = |n: u64| (all.lines > 0).then(|| 100.0 * n as f64 / all.lines as f64);
     out.extend(costs.map(|(name, n)| (name.to_owned(), per_100(n).into())));
-    if known == Known::Links {
-        let ends = |name: &str| [name.to_owned(), format!("{name}_low"), format!("{name}_high")];
-        for name in NOT_BY_LINKS.iter().flat_map(|name| ends(name)) {
-            out.entry(name).and_modify(|value| *value = Value::Null);
-        }
+    let ends = |name: &str| [name.to_owned(), format!("{name}_low"), format!("{name}_high")];
+    for name in known.unknown().iter().flat_map(|name| ends(name)) {
+        out.entry(name).and_modify(|value| *value = Value::Null);
     }
     out
 }
 
 fn rows_of(facts: &Facts, ids: &[String]) -> Vec<u32> {
     ids.iter().filter_map(|id| facts.row_named(id)).collect()
-}
-
-fn played(room: &RoomRun<Drive>) -> Played {
-    let (facts, log) = (&room.facts, &room.listener.log);
-    let all = |lists: &[Vec<String>]| lists.iter().map(|ids| rows_of(facts, ids)).collect();
-    Played {
-        posts: log.posts.iter().map(|p| Post { ts: p.ts, rows: rows_of(facts, &p.settles) }).collect(),
-        reactions: all(&log.reactions),
-        gate_calls: all(&log.gate_calls),
-        drafts: all(&log.drafts),
-    }
 }
 
 /// A post in the file of sends.

@@ -97,6 +97,16 @@ impl Truth {
         turns
     }
 
+    /// The first line of somebody else, no bot, that answers the turns of some rows.
+    pub(super) fn first_answer(&self, facts: &Facts, rows: &[u32]) -> Option<u32> {
+        let turns: Vec<&Turn> = rows.iter().filter_map(|r| self.turns.get(self.turn(*r)?)).collect();
+        let answers = |at: usize| facts.replies(at).any(|p| turns.iter().any(|t| t.rows.contains(&p)));
+        let by_other = |author: u32| turns.iter().all(|t| t.author != author);
+        let from = turns.iter().filter_map(|t| t.rows.first()).min().copied()?;
+        let mut later = facts.rows().iter().enumerate().skip(from as usize);
+        later.find(|(at, f)| !f.bot && !f.deleted && by_other(f.author) && answers(*at)).map(|(at, _)| at as u32)
+    }
+
     fn join(&mut self, facts: &Facts, at: usize) {
         let Some(fact) = facts.rows().get(at).filter(|f| f.annotated && !f.bot) else { return };
         let mut own = None;
@@ -168,8 +178,8 @@ fn describe(turn: &mut Turn, facts: &Facts, replies_to: &[Vec<u32>], end: i64) {
         }
     }
     let foreign = turn.author != me;
-    turn.mine = answers.get(&me).copied();
-    turn.other = answers.iter().filter(|(who, _)| **who != me).map(|(_, ts)| *ts).min();
+    turn.mine = answers.get(&facts.part).copied();
+    turn.other = answers.iter().filter(|(who, _)| **who != facts.part).map(|(_, ts)| *ts).min();
     turn.aim = if me_opens || (!opens && (me_named || linked)) {
         Aim::Persona { question }
     } else if root && !named && request {

@@ -37,6 +37,7 @@ mod room_memory;
 mod room_mute;
 mod room_overtaken;
 mod room_silence;
+mod shadow;
 mod sim;
 mod support;
 mod tidy;

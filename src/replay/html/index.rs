@@ -8,6 +8,7 @@ use crate::replay::{
     Args, Report,
     diary::MAX_ROOMS,
     drafter::Summary,
+    shadow::Said,
     sweep::Swept,
     table::{ROWS, TableRow, compared, number, range},
 };
@@ -36,6 +37,11 @@ fn help(name: &str) -> &'static str {
     }
 }
 
+/// Archives that are named.
+const MAX_ARCHIVES: usize = 4;
+/// Posts that were not made and are shown, the newest: some screens of a page.
+const MAX_SAID: usize = 200;
+
 /// Parts of the table.
 const PARTS: [(&str, &[&str]); 4] = [
     ("Speaking where it should not", &["duplicate_rate", "already_answered_rate", "preempt_rate", "cut_off_rate", "butt_in_rate"]),
@@ -44,22 +50,59 @@ const PARTS: [(&str, &[&str]); 4] = [
     ("Waits and costs, per 100 lines", &["latency_p50_ms", "latency_p95_ms", "sends", "reactions", "drafts", "gate_calls"]),
 ];
 
-pub(super) fn page(args: &Args, report: &Report, rooms: &[RoomEntry]) -> Markup {
+/// What the first page says of where its figures come from.
+pub(in crate::replay) struct Cover<'a> {
+    pub title: &'static str,
+    /// What was judged: an archive, or a room.
+    pub source: &'static str,
+    /// Name and value of what was chosen.
+    pub settings: Vec<(&'static str, String)>,
+    /// What has to be known beside the notes of the report.
+    pub notes: Vec<String>,
+    /// Whether the pages hold texts.
+    pub texts: bool,
+    /// What a persona would have said in a room that was lived through.
+    pub said: &'a [Said],
+}
+
+impl Cover<'_> {
+    /// That of a replay.
+    pub(in crate::replay) fn of(args: &Args) -> Self {
+        let file = |path: &std::path::Path| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut archives: Vec<String> = args.archives.iter().take(MAX_ARCHIVES).map(|p| file(p)).collect();
+        archives.extend(args.archives.len().checked_sub(MAX_ARCHIVES + 1).map(|more| format!("and {} more", more + 1)));
+        let policy = args.policy.as_deref().map_or_else(|| "the defaults".to_owned(), file);
+        let persona = args.persona.iter().map(|persona| ("Persona", persona.clone()));
+        let mut settings = vec![("Archive", archives.join(", "))];
+        settings.extend(persona);
+        settings.extend([
+            ("Policy", policy),
+            ("Visible links", format!("{:.0} %", 100.0 * args.visible_links)),
+            ("A draft takes", super::span(args.draft_ms)),
+            ("Seed", args.seed.to_string()),
+        ]);
+        Self { title: "Replay", source: "archive", settings, notes: Vec::new(), texts: args.report_text, said: &[] }
+    }
+}
+
+pub(super) fn page(cover: &Cover<'_>, report: &Report, rooms: &[RoomEntry]) -> Markup {
     html! {
         a.skip href="#figures" { "To the figures" }
         header {
-            h1 { "Replay" }
+            h1 { (cover.title) }
             p.lead { (summary(report)) }
-            (settings(args))
+            dl.settings { @for (name, value) in &cover.settings { div { dt { (name) } dd { bdi { (value) } } } } }
             @for note in report.notes() { p.note { (note) } }
+            @for note in &cover.notes { p.note { (note) } }
             @if report.bad_rows > 0 { p.note { (report.bad_rows) " rows of the archive could not be used; the command that wrote this told the first of them." } }
-            p.lead { @if args.report_text { "These pages hold names and texts of the archive." } @else { "These pages hold names and ids of the archive, and none of its texts." } }
+            p.lead { "These pages hold " @if cover.texts { "names and texts of the " (cover.source) "." } @else { "names and ids of the " (cover.source) ", and none of its texts." } }
         }
         main {
             (policies(report))
             (waits(report))
             @if let Some(drafts) = &report.drafts { (written(drafts)) }
             @if let Some(swept) = &report.swept { (sweep(swept)) }
+            @if !cover.said.is_empty() { (said(cover)) }
             (list(rooms))
         }
     }
@@ -71,22 +114,6 @@ fn summary(report: &Report) -> String {
         "{} rooms, {} lines. {} turns are judged: {} questions to the persona, {} questions to the room, {} of which nobody else answered.",
         report.rooms, report.lines, j.turns, j.direct_questions, j.room_questions, j.orphans
     )
-}
-
-fn settings(args: &Args) -> Markup {
-    let file = |path: &std::path::Path| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let archives: Vec<String> = args.archives.iter().take(4).map(|p| file(p)).collect();
-    let more = args.archives.len() - archives.len();
-    html! {
-        dl.settings {
-            div { dt { "Archive" } dd { (archives.join(", ")) @if more > 0 { " and " (more) " more" } } }
-            @if let Some(persona) = &args.persona { div { dt { "Persona" } dd { bdi { (persona) } } } }
-            div { dt { "Policy" } dd { @if let Some(policy) = &args.policy { (file(policy)) } @else { "the defaults" } } }
-            div { dt { "Visible links" } dd { (format!("{:.0} %", 100.0 * args.visible_links)) } }
-            div { dt { "A draft takes" } dd { (super::span(args.draft_ms)) } }
-            div { dt { "Seed" } dd { (args.seed) } }
-        }
-    }
 }
 
 fn policies(report: &Report) -> Markup {
@@ -162,6 +189,32 @@ fn sweep(swept: &Swept) -> Markup {
                         }
                     } }
                 }
+            }
+        }
+    }
+}
+
+/// What a persona would have said, beside what people did.
+fn said(cover: &Cover<'_>) -> Markup {
+    let left_out = cover.said.len().saturating_sub(MAX_SAID);
+    let text = |text: &str| html! { @if cover.texts { ": " span dir="auto" { (text) } } };
+    html! {
+        section {
+            h2 { "What it would have said" }
+            @if left_out > 0 { p.note { "The newest " (MAX_SAID) " posts are shown; " (left_out) " earlier ones are in the figures." } }
+            table.said {
+                thead { tr { th scope="col" { "Time" } th scope="col" { "To" } th scope="col" { "It" } th scope="col" { "People" } } }
+                tbody { @for post in cover.said.iter().skip(left_out) {
+                    tr {
+                        td.at { (super::moment(post.at_ms)) }
+                        td { @for line in &post.to { span.item { "#" (line.seq) " " bdi { (line.name) } (text(&line.text)) } } @if post.to.is_empty() { span.soft { "nobody" } } }
+                        td { @if cover.texts { span dir="auto" { (post.text) } } @else { "a post" } }
+                        td { @match &post.people {
+                            Some(line) => { "#" (line.seq) " " bdi { (line.name) } ", " (super::span((line.at_ms - post.at_ms).abs())) @if line.at_ms <= post.at_ms { " before" } @else { " after" } (text(&line.text)) }
+                            None => { span.soft { "nobody is seen to answer" } }
+                        } }
+                    }
+                } }
             }
         }
     }

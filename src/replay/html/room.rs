@@ -14,8 +14,8 @@ use super::{
 };
 use crate::replay::{
     diary::{Diary, Heard, HeardKind, MAX_DECISIONS},
-    drive::Drive,
     intake::RoomRun,
+    report::Ran,
     score::Counts,
 };
 
@@ -36,15 +36,15 @@ pub(in crate::replay) struct RoomEntry {
 }
 
 impl RoomEntry {
-    pub(super) fn of(n: usize, room: &RoomRun<Drive>, counts: &Counts) -> Self {
-        let log = &room.listener.log;
+    pub(super) fn of<R: Ran>(n: usize, room: &RoomRun<R>, counts: &Counts) -> Self {
+        let played = room.listener.played(&room.facts);
         Self {
             name: room.name.clone(),
             persona: room.persona.name.clone(),
             lines: room.facts.len(),
-            posts: log.posts.len(),
-            reactions: log.reactions.len(),
-            drafts: log.drafts.len(),
+            posts: played.posts.len(),
+            reactions: played.reactions.len(),
+            drafts: played.drafts.len(),
             counts: counts.clone(),
             file: room.listener.diary().map(|_| room_file(n)),
         }
@@ -52,10 +52,10 @@ impl RoomEntry {
 }
 
 /// The `n`-th of all pages.
-pub(super) fn page(room: &RoomRun<Drive>, diary: &Diary, counts: &Counts, n: usize, pages: usize, draft_ms: Millis) -> Markup {
+pub(super) fn page<R: Ran>(room: &RoomRun<R>, diary: &Diary, counts: &Counts, n: usize, pages: usize, draft_ms: Millis) -> Markup {
     let owed = owed::owed(diary, draft_ms);
     let scenes = scene::scenes(diary);
-    let log = &room.listener.log;
+    let played = room.listener.played(&room.facts);
     let all = diary.decisions.len() as u64 + diary.left_out;
     html! {
         a.skip href="#scenes" { "To the decisions" }
@@ -67,8 +67,8 @@ pub(super) fn page(room: &RoomRun<Drive>, diary: &Diary, counts: &Counts, n: usi
             }
             h1 { bdi { (room.name) } }
             p.lead {
-                "The machine in the place of " b { bdi { (room.persona.name) } } ": " (room.facts.len()) " lines, " (log.posts.len()) " posts, "
-                (log.reactions.len()) " reactions, " (log.drafts.len()) " drafts, " (all) " decisions. Times are UTC."
+                "The machine in the place of " b { bdi { (room.persona.name) } } ": " (room.facts.len()) " lines, " (played.posts.len()) " posts, "
+                (played.reactions.len()) " reactions, " (played.drafts.len()) " drafts, " (all) " decisions. Times are UTC."
             }
             @if counts.direct + counts.orphans > 0 {
                 p.lead { (missed(counts.direct_missed, counts.direct, "questions to the persona")) " " (missed(counts.orphans_missed, counts.orphans, "room questions that nobody else answered")) }
@@ -195,6 +195,7 @@ fn transcript(diary: &Diary, lines: &[Heard]) -> Markup {
                 li class=(if matches!(line.kind, HeardKind::OwnPost | HeardKind::OwnReaction) { "own" } else { "other" }) {
                     span.at { (clock(line.ts)) } " " b { bdi { (diary.name(&line.author)) } } " "
                     @match (&line.text, line.kind) {
+                        (_, HeardKind::Change) => { i { "(changed a line, or put something on it)" } }
                         (Some(text), HeardKind::OwnPost) if text.is_empty() => { i { "(a post; the stub has no words)" } }
                         (Some(text), _) => { span dir="auto" { (text) } }
                         (None, _) => {}
