@@ -222,4 +222,8 @@ async fn where_there_is_no_truth_there_is_no_figure_and_what_cannot_be_done_is_s
         let said = told(&rig, &state, &args).await;
         assert!(said.contains(words), "{said}");
     }
+    // A row that was refused would not have been said.
+    rig.db.sql("update parlor.outbox set state = 'refused', reason = 'muted'").await.unwrap();
+    let found = report(&rig, &state, &[]).await;
+    assert_eq!((&found["shadow"]["said"], &found["policies"]["parlor"]["missed_direct_rate"]), (&json!([]), &json!(1.0)));
 }

@@ -1,3 +1,5 @@
+mod reference;
+
 use serde_json::json;
 
 use super::*;
