@@ -181,17 +181,27 @@ fn fitted(scripts: &[&Script], seat: &Seat, seed: u64) -> Result<Judges, ReplayE
 /// One run over all rooms, labelled.
 fn lessons(scripts: &[&Script], seat: &Seat, round: usize, seed: u64) -> Result<Lessons, ReplayError> {
     let mut lessons = Lessons::default();
-    for Script { run, truth } in scripts {
-        let persona = run.listener.persona();
-        let mut random = Random::new(seed, &format!("{} {} {round}", run.name, persona.id));
-        let seat = seat.with_policy(training_policy(seat.plain_policy(), round));
-        let policy = seat.policy(persona);
-        let mut drive = Drive::new(&run.name, persona.clone(), &seat).observed();
-        play(run, &mut drive, |drive, item| drive.line_under(item, waiting(&policy, &mut random)))?;
+    for script in scripts {
+        let mut drive = observed(script, seat, round, seed)?;
         let observed = drive.take_observed();
-        lessons.learn(&run.facts, truth, &drive.log, &observed);
+        lessons.learn(&script.run.facts, &script.truth, &drive.log, &observed);
     }
     Ok(lessons)
+}
+
+/// A machine that heard a room to its end and wrote down what its models were asked.
+fn observed(Script { run, .. }: &Script, seat: &Seat, round: usize, seed: u64) -> Result<Drive, ReplayError> {
+    let persona = run.listener.persona();
+    let seat = seat.with_policy(training_policy(seat.plain_policy(), round));
+    let (policy, mut random) = (seat.policy(persona), waits(run, seed, round));
+    let mut drive = Drive::new(&run.name, persona.clone(), &seat).observed();
+    play(run, &mut drive, |drive, item| drive.line_under(item, waiting(&policy, &mut random)))?;
+    Ok(drive)
+}
+
+/// What the waits of a room are drawn from.
+fn waits(run: &RoomRun<Tape>, seed: u64, round: usize) -> Random {
+    Random::new(seed, &format!("{} {} {round}", run.name, run.listener.persona().id))
 }
 
 /// Nothing is held back that a model would have to be asked about again.
@@ -213,3 +223,6 @@ fn waiting(policy: &Policy, random: &mut Random) -> Policy {
     (t.room_wait_start_ms, t.room_wait_min_ms, t.room_wait_max_ms) = (wait, wait, wait);
     policy
 }
+
+#[cfg(test)]
+mod tests;
