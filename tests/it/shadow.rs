@@ -189,6 +189,11 @@ async fn the_pages_hold_the_same_and_texts_only_where_they_were_asked_for() {
     let (index, of_room) = (page("index.html"), page("room-001.html"));
     assert!(index.contains("What it would have said") && index.contains("Cid") && index.contains("nobody is seen to answer"), "{index}");
     assert!(of_room.contains("<svg class=\"timeline\"") && of_room.contains("room_wait_over") && of_room.contains("shadow_settled"));
+    // The three that were answered by it end with a post, though their rows ended later.
+    let pictures = of_room.split("id=\"scenes\"").nth(1).unwrap().split("<fieldset").nth(1).unwrap();
+    let signs = |words: &str| pictures.matches(&format!("<title>{words}, ")).count();
+    let silent = rig.decided("passed", "").await + rig.decided("answered", "").await;
+    assert_eq!((signs("post"), signs("ended without a word of ours")), (3, silent), "{}", rig.story().await);
     for text in ["Cone six.", "tongs", "apron", "1222"] {
         assert!(!index.contains(text) && !of_room.contains(text), "{text} is shown");
     }

@@ -75,7 +75,7 @@ pub(super) fn owed(diary: &Diary, draft_ms: Millis) -> BTreeMap<ObligationId, Ow
             if decision.what == What::Opened {
                 all.insert(*id, Owed::opened(diary, *at, decision));
             } else if let Some(owed) = all.get_mut(id) {
-                owed.decided(*at, decision.what, draft_ms);
+                owed.decided(*at, decision, draft_ms);
             }
         }
     }
@@ -114,8 +114,10 @@ impl Owed {
         Self { kind: kind(decision.why), asker, spans: Vec::new(), marks: Vec::new(), state: Some((SpanKind::Wait, at)) }
     }
 
-    fn decided(&mut self, at: Millis, what: What, draft_ms: Millis) {
-        match what {
+    fn decided(&mut self, at: Millis, decision: &Decision, draft_ms: Millis) {
+        match decision.what {
+            // Where rows take their time, the post has its own mark before.
+            What::Settled if matches!(decision.why, Why::RowPosted | Why::ShadowSettled) => self.close(at, draft_ms),
             What::Drafting => {
                 self.close(at, draft_ms);
                 self.state = Some((SpanKind::Draft, at));
