@@ -4,6 +4,7 @@
 //! It only starts, joins and stops the parts. It must not decide anything about a room, and it is the only writer of policy rows.
 
 mod error;
+mod lease;
 mod reader;
 mod rehearsal;
 mod rooms;
@@ -35,12 +36,12 @@ pub use shadow::{ShadowCommand, ShadowError, ShadowReport, read as read_shadow};
 pub use state::StateError;
 
 use crate::{
-    actor::{Means, wall_ms},
+    actor::wall_ms,
     api::{Change, Follower, Problems, Studio, Watcher},
     broker::{Accounts, Broker, BrokerConfig, RoomBooks},
     console::{self, Console, Keys, OwnerLink},
     gateway::{ConsoleIntake, ConsoleRooms, Sender, SenderOptions},
-    ledger::{Hub, HubOptions, Ledger, Ringer},
+    ledger::{Hub, HubOptions, Logins, Passwords, Ringer},
     telemetry::Metrics,
 };
 use postgres::{PrivateOptions, PrivateServer};
@@ -49,9 +50,6 @@ use rooms::{Parts, Rooms};
 use state::State;
 use table::Table;
 
-/// Connections to the ledger of the whole process. A call takes a millisecond or two, so these carry thousands a second; the
-/// private server takes 50.
-const CONNECTIONS: u32 = 12;
 /// How soon something that could not be written is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long a stop may take before what is left is dropped; every part stores what it has to store before it acts.
@@ -94,7 +92,7 @@ struct Dev {
     address: SocketAddr,
     owner: String,
     broker: Arc<Broker>,
-    ledger: Ledger,
+    logins: Logins,
     tracker: TaskTracker,
     stop: CancellationToken,
     state: State,
@@ -119,32 +117,31 @@ impl Dev {
             (None, Some(server)) => server.url(),
             (None, None) => SecretString::default(),
         };
-        crate::ledger::migrate(&url).await?;
-        let ledger = Ledger::connect(&url, "parlor-dev", CONNECTIONS)?;
-        ledger.check_schema().await?;
+        let passwords = Passwords::of(&url)?;
+        crate::ledger::migrate(&url, Some(&passwords)).await?;
+        let logins = Logins::connect(&url, &passwords, "parlor-dev")?;
+        logins.controller.check_schema().await?;
 
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let hub = Hub::start(&ledger, &url, HubOptions::default(), &tracker, stop.clone())?;
-        let ringer = Ringer::start(&url, &hub, &tracker, stop.clone())?;
-        let books = Arc::new(RoomBooks::new(ledger.books(), wall_ms));
+        let hub = Hub::start(&logins.broker, HubOptions::default(), &tracker, stop.clone())?;
+        let ringer = Ringer::start(&logins.broker, &hub, &tracker, stop.clone())?;
+        lease::renew(&logins.admin()).await?;
+        tracker.spawn(lease::keep(logins.admin(), stop.clone()));
+        let books = Arc::new(RoomBooks::new(logins.books(), wall_ms));
         let broker = Arc::new(Broker::new(broker_config, Some(Arc::clone(&books) as Arc<dyn Accounts>), Metrics::new()?));
         let (table, surface) = (Table::default(), ConsoleRooms::default());
-        let reader = Arc::new(LedgerRooms::new(ledger.reader(), table.clone(), wall_ms));
-        let sender = Sender::new(ledger.mouth(), ringer.clone(), surface.clone(), wall_ms, SenderOptions::default());
+        let reader = Arc::new(LedgerRooms::new(logins.reader(), table.clone(), wall_ms));
+        let sender = Sender::new(logins.mouth(), ringer.clone(), surface.clone(), wall_ms, SenderOptions::default());
         let mut rooms = Rooms::new(Parts {
-            admin: ledger.admin(),
+            logins: logins.clone(),
             table,
             books,
             surface: surface.clone(),
             sender,
             reader: Arc::clone(&reader),
-            means: Means {
-                ledger: ledger.clone(),
-                hub,
-                ringer: ringer.clone(),
-                models: Arc::clone(&broker) as Arc<dyn crate::ports::Models>,
-                wall: wall_ms,
-            },
+            hub,
+            ringer: ringer.clone(),
+            models: Arc::clone(&broker) as Arc<dyn crate::ports::Models>,
             tracker: tracker.clone(),
             stop: stop.clone(),
         });
@@ -157,11 +154,11 @@ impl Dev {
         let address = listener.local_addr().map_err(|source| DevError::Listen { address: options.listen, source })?;
         let owner = OwnerLink::fresh();
         let link = owner.path();
-        let intake = Arc::new(ConsoleIntake::new(ledger.ear(), ringer, surface, wall_ms));
+        let intake = Arc::new(ConsoleIntake::new(logins.ear(), ringer, surface, wall_ms));
         let console_stop = CancellationToken::new();
         let page = Console { reader, intake, keys: Keys::load(&state.keys())?, owner };
         let console = tracker.spawn(console::serve(listener, page, console_stop.clone()));
-        state.announce(address, &url)?;
+        state.announce(address, &logins.console.url())?;
         Ok(Self {
             rooms,
             follower,
@@ -172,7 +169,7 @@ impl Dev {
             address,
             owner: link,
             broker,
-            ledger,
+            logins,
             tracker,
             stop,
             state,
@@ -251,7 +248,7 @@ impl Dev {
         self.stop.cancel();
         self.tracker.close();
         self.tracker.wait().await;
-        self.ledger.close().await;
+        self.logins.close().await;
         if let Some(server) = self.server.take()
             && let Err(error) = server.stop().await
         {

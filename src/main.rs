@@ -92,7 +92,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Dev(Dev { dir, state, database_url, listen }) => {
             block_on(dev::run(dev::Options { dir, state, database: database_url, listen }))
         }
-        Command::Migrate(Migrate { database_url }) => block_on(ledger::migrate(&database_url)),
+        Command::Migrate(Migrate { database_url }) => block_on(ledger::migrate(&database_url, None)),
         // One thread's work: without a runtime beside it the allocator needs no locks.
         Command::Bench(args) => Ok(bench::run(&args)?),
         Command::Replay(args) => Ok(dev::replay(&args)?),

@@ -37,6 +37,7 @@ use secrecy::SecretString;
 
 use crate::{
     dev::postgres::{PrivateOptions, PrivateServer},
+    ledger::Passwords,
     replay::Random,
 };
 
@@ -190,7 +191,8 @@ pub fn simulate(args: &Args) -> Result<Report, SimError> {
     simulate_in(args, || Ok(Memory { broken }))
 }
 
-/// Simulates on a migrated database that nobody else uses, and whose clock the simulation takes over. It must not be called by
+/// Simulates on a database that was migrated with [`Passwords::of`] its URL, that nobody else uses, and whose clock the simulation
+/// takes over. It must not be called by
 /// a task of an async runtime, since it has one of its own.
 pub fn simulate_on(args: &Args, database: &SecretString) -> Result<Report, SimError> {
     let world = Postgres::take(database)?;
@@ -203,7 +205,8 @@ fn on_private_server(args: &Args) -> Result<Report, SimError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let options = PrivateOptions { fast: true, max_connections: 0 };
     let report = runtime.block_on(PrivateServer::start(&folder, options)).map_err(|e| lost(&e)).and_then(|server| {
-        runtime.block_on(crate::ledger::migrate(&server.url())).map_err(|e| lost(&e))?;
+        let passwords = Passwords::of(&server.url()).map_err(|e| lost(&e))?;
+        runtime.block_on(crate::ledger::migrate(&server.url(), Some(&passwords))).map_err(|e| lost(&e))?;
         let report = simulate_on(args, &server.url());
         runtime.block_on(server.stop()).map_err(|e| lost(&e))?;
         report

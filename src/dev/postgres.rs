@@ -42,7 +42,7 @@ const DATABASE: &str = "parlor";
 pub struct PrivateOptions {
     /// Nothing waits for the disk: a crash of the machine loses everything. For tests.
     pub fast: bool,
-    /// Connections that it takes; 0 for 50.
+    /// Connections that it takes; 0 for 500: each room's actor keeps one to three.
     pub max_connections: u32,
 }
 

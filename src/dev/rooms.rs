@@ -14,28 +14,32 @@ use super::{
     table::{Entry, Table},
 };
 use crate::{
-    actor::{self, Means, PersonaText, RoomHandle, RoomTexts},
+    actor::{self, Means, PersonaText, RoomHandle, RoomTexts, wall_ms},
     api::{Change, RoomConfig},
     broker::RoomBooks,
     gateway::{ConsoleRoom, ConsoleRooms, Sender},
-    ledger::{Admin, Caps, Label, LedgerError, PolicyRow},
+    ledger::{Admin, Caps, Hub, Label, Ledger, LedgerError, Logins, PolicyRow, Ringer, RoomLogin},
+    ports::Models,
 };
 
 /// What rooms are made of.
 pub(crate) struct Parts {
-    pub(crate) admin: Admin,
+    pub(crate) logins: Logins,
     pub(crate) table: Table,
     pub(crate) books: Arc<RoomBooks>,
     pub(crate) surface: ConsoleRooms,
     pub(crate) sender: Sender,
     pub(crate) reader: Arc<LedgerRooms>,
-    pub(crate) means: Means,
+    pub(crate) hub: Hub,
+    pub(crate) ringer: Ringer,
+    pub(crate) models: Arc<dyn Models>,
     pub(crate) tracker: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
 
 /// The rooms of the process.
 pub(crate) struct Rooms {
+    admin: Admin,
     parts: Parts,
     running: BTreeMap<String, Running>,
     /// Changes that are still to be written; the latest of each room.
@@ -46,13 +50,15 @@ struct Running {
     stream: i64,
     config: Arc<RoomConfig>,
     texts: watch::Sender<RoomTexts>,
+    login: RoomLogin,
+    ledger: Ledger,
     actor: RoomHandle,
     stop: CancellationToken,
 }
 
 impl Rooms {
     pub(crate) fn new(parts: Parts) -> Self {
-        Self { parts, running: BTreeMap::new(), wanted: BTreeMap::new() }
+        Self { admin: parts.logins.admin(), parts, running: BTreeMap::new(), wanted: BTreeMap::new() }
     }
 
     /// Notes what has to be done; [`Rooms::settle`] does it.
@@ -93,7 +99,7 @@ impl Rooms {
 
     /// When a policy next changes by itself: the end of a mute.
     pub(crate) fn next_change(&self) -> Option<Millis> {
-        let now = (self.parts.means.wall)();
+        let now = wall_ms();
         self.running.values().filter_map(|r| r.config.next_change(now)).min()
     }
 
@@ -101,7 +107,7 @@ impl Rooms {
     pub(crate) fn look_at_mutes(&mut self) {
         for running in self.running.values() {
             let name = &running.config.name;
-            let over = running.config.mute.as_ref().is_some_and(|m| m.until.is_some_and(|u| u <= (self.parts.means.wall)()));
+            let over = running.config.mute.as_ref().is_some_and(|m| m.until.is_some_and(|u| u <= wall_ms()));
             let broken = self.parts.table.get(name).is_some_and(|e| e.broken.is_some());
             if over && !broken && !self.wanted.contains_key(name) {
                 self.wanted.insert(name.clone(), Change::Set(Box::new((*running.config).clone())));
@@ -120,10 +126,10 @@ impl Rooms {
     async fn set(&mut self, config: &RoomConfig) -> Result<(), LedgerError> {
         let parts = &self.parts;
         let config = Arc::new(config.clone());
-        let stream = parts.admin.ensure_stream(&config.name, &label(&config)).await?.id;
-        let now = (parts.means.wall)();
-        parts.admin.set_policy(stream, &row(&config, now, false)).await?;
-        parts.means.ringer.ring(stream);
+        let stream = self.admin.ensure_stream(&config.name, &label(&config)).await?.id;
+        let now = wall_ms();
+        self.admin.set_policy(stream, &row(&config, now, false)).await?;
+        parts.ringer.ring(stream);
         parts.books.set(&config.name, stream, Caps { tokens: config.tokens_per_day, cost_micro: config.cost_micros_per_day });
         let personas = config.personas.iter().map(|p| (p.id.clone(), p.name.clone())).collect();
         parts.surface.put(&config.name, ConsoleRoom { stream, personas });
@@ -132,30 +138,34 @@ impl Rooms {
             running.texts.send_replace(texts(&config));
             running.config = config;
         } else {
-            let running = self.start(stream, config);
+            let running = self.start(stream, config).await?;
             self.running.insert(running.config.name.clone(), running);
             return Ok(());
         }
         Ok(())
     }
 
-    fn start(&self, stream: i64, config: Arc<RoomConfig>) -> Running {
-        let Parts { means, tracker, sender, reader, stop, .. } = &self.parts;
+    /// A new incarnation: with its login's first breath that of an earlier run is gone.
+    async fn start(&self, stream: i64, config: Arc<RoomConfig>) -> Result<Running, LedgerError> {
+        let Parts { logins, hub, ringer, models, tracker, sender, reader, stop, .. } = &self.parts;
+        let login = self.admin.mint(stream, &[]).await?;
+        let ledger = logins.room(&login);
         let stop = stop.child_token();
-        reader.listen(&config.name, stream, &means.hub, tracker, stop.clone());
-        sender.serve(&config.name, stream, &means.hub, tracker, stop.clone());
+        reader.listen(&config.name, stream, hub, tracker, stop.clone());
+        sender.serve(&config.name, stream, hub, tracker, stop.clone());
         let (texts, told) = watch::channel(texts(&config));
         let room = actor::RoomConfig { name: config.name.clone(), stream };
-        let actor = actor::spawn(room, told, means.clone(), tracker, &stop);
-        Running { stream, config, texts, actor, stop }
+        let means = Means { ledger: ledger.clone(), hub: hub.clone(), ringer: ringer.clone(), models: Arc::clone(models), wall: wall_ms };
+        let actor = actor::spawn(room, told, means, tracker, &stop);
+        Ok(Running { stream, config, texts, login, ledger, actor, stop })
     }
 
     /// A room whose documents cannot be read: its last policy, muted.
     async fn hush(&mut self, room: &str, reason: &str) -> Result<(), LedgerError> {
         let Some(running) = self.running.get(room) else { return Ok(()) };
         let parts = &self.parts;
-        parts.admin.set_policy(running.stream, &row(&running.config, (parts.means.wall)(), true)).await?;
-        parts.means.ringer.ring(running.stream);
+        self.admin.set_policy(running.stream, &row(&running.config, wall_ms(), true)).await?;
+        parts.ringer.ring(running.stream);
         parts.table.put(room, Entry { stream: running.stream, config: Arc::clone(&running.config), broken: Some(reason.to_owned()) });
         parts.reader.look(room);
         Ok(())
@@ -163,21 +173,26 @@ impl Rooms {
 
     async fn remove(&mut self, room: &str) -> Result<(), LedgerError> {
         let Some(running) = self.running.get(room) else { return Ok(()) };
-        let policy = PolicyRow { stopped: true, ..row(&running.config, (self.parts.means.wall)(), false) };
-        self.parts.admin.set_policy(running.stream, &policy).await?;
+        let policy = PolicyRow { stopped: true, ..row(&running.config, wall_ms(), false) };
+        self.admin.set_policy(running.stream, &policy).await?;
         self.parts.surface.remove(room);
         self.parts.table.remove(room);
         self.parts.books.forget(room);
         if let Some(running) = self.running.remove(room) {
             running.actor.stop().await;
             running.stop.cancel();
+            running.ledger.close().await;
+            self.admin.retire(&running.login.role).await?;
         }
         Ok(())
     }
 
     /// Ends every actor, all at once; each takes a snapshot.
     pub(crate) async fn stop(&mut self) {
-        let actors = std::mem::take(&mut self.running).into_values().map(|running| running.actor.stop());
+        let actors = std::mem::take(&mut self.running).into_values().map(async |running| {
+            running.actor.stop().await;
+            running.ledger.close().await;
+        });
         futures::future::join_all(actors).await;
     }
 }

@@ -3,11 +3,14 @@
 use std::fmt;
 
 use parlor_core::Mode;
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::{
-    Ledger, LedgerError, NewJob,
+    Ledger, LedgerError, NewJob, RoomLogin,
+    logins::random_hex,
     pool::{bounded, decode, storable},
+    scram,
 };
 
 /// The controller.
@@ -117,6 +120,30 @@ impl Admin {
         let query = sqlx::query_scalar("select api.ensure_stream($1, $2, $3)::text").bind(room).bind(kind).bind(id);
         let json: String = bounded(query.fetch_one(self.ledger.pool())).await?;
         decode::<StreamJson>("a stream", &json)?.info()
+    }
+
+    /// Makes the login of a room's next incarnation, which may load its own stream and these public ones; those before it are
+    /// ended, their connections too.
+    pub async fn mint(&self, stream: i64, public: &[i64]) -> Result<RoomLogin, LedgerError> {
+        let (role, password) = (format!("r_{}", random_hex(16)?), SecretString::from(random_hex(32)?));
+        let query = sqlx::query_scalar("select api.mint($1, $2, $3, $4)")
+            .bind(stream)
+            .bind(&role)
+            .bind(scram::verifier(&password, random_hex(8)?.as_bytes()))
+            .bind(public.to_vec());
+        let incarnation = bounded(query.fetch_one(self.ledger.pool())).await?;
+        Ok(RoomLogin { role, password, incarnation })
+    }
+
+    /// Ends a room's login: from the return on it does and reads nothing. One that is gone already is no error.
+    pub async fn retire(&self, role: &str) -> Result<(), LedgerError> {
+        bounded(sqlx::query("select api.retire($1)").bind(role).execute(self.ledger.pool())).await.map(drop)
+    }
+
+    /// Says that a controller is there until `until_ms`: rooms without one are silent.
+    pub async fn renew_lease(&self, holder: &str, until_ms: i64) -> Result<(), LedgerError> {
+        let query = sqlx::query("select api.renew_lease($1, $2)").bind(storable(holder)).bind(until_ms);
+        bounded(query.execute(self.ledger.pool())).await.map(drop)
     }
 
     /// Every room's stream, by room name.

@@ -1,4 +1,4 @@
-//! What the gateway's ear may do: store what the platform said, show who is typing, hush a room on an owner's word.
+//! What the gateway's ear may do: store what the platform said, show who is typing.
 
 use serde::Deserialize;
 use sqlx::Row;
@@ -85,17 +85,6 @@ impl Ear {
     pub async fn presence(&self, stream: i64, who: &str, until_ms: i64) -> Result<(), LedgerError> {
         let query = sqlx::query("select api.presence($1, $2, $3)").bind(stream).bind(storable(who)).bind(until_ms);
         bounded(query.execute(self.ledger.pool())).await.map(drop)
-    }
-
-    /// Hushes a room at once, until `until_ms` or until the controller lifts it. After this returns nothing is claimed, and
-    /// what was waiting is refused. The number of rows refused.
-    pub async fn chat_mute(&self, stream: i64, by: &str, reason: &str, until_ms: Option<i64>) -> Result<i64, LedgerError> {
-        let query = sqlx::query_scalar("select api.chat_mute($1, $2, $3, $4)")
-            .bind(stream)
-            .bind(storable(by))
-            .bind(storable(reason))
-            .bind(until_ms);
-        bounded(query.fetch_one(self.ledger.pool())).await
     }
 }
 

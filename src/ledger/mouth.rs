@@ -1,4 +1,5 @@
-//! What the gateway's mouth may do: take rows from the outbox, one at a time, and say what became of them.
+//! What the gateway's mouth may do: take rows from the outbox, one at a time, and say what became of them; and hush a room on an
+//! owner's word.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -116,5 +117,16 @@ impl Mouth {
     pub async fn policy_seen(&self, stream: i64, revision: i64) -> Result<(), LedgerError> {
         let query = sqlx::query("select api.policy_seen($1, $2)").bind(stream).bind(revision);
         bounded(query.execute(self.ledger.pool())).await.map(drop)
+    }
+
+    /// Hushes a room at once, until `until_ms` or until the controller lifts it. After this returns nothing is claimed, and
+    /// what was waiting is refused. The number of rows refused.
+    pub async fn chat_mute(&self, stream: i64, by: &str, reason: &str, until_ms: Option<i64>) -> Result<i64, LedgerError> {
+        let query = sqlx::query_scalar("select api.chat_mute($1, $2, $3, $4)")
+            .bind(stream)
+            .bind(storable(by))
+            .bind(storable(reason))
+            .bind(until_ms);
+        bounded(query.fetch_one(self.ledger.pool())).await
     }
 }

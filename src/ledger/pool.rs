@@ -1,15 +1,15 @@
 //! The connections of one process to the ledger: few, bounded in time, and lost ones are found before they are used.
 
-use std::{str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use sqlx::{
-    Connection, PgPool,
+    ConnectOptions, Connection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use super::{Admin, Books, Ear, LedgerError, Mouth, Reader};
+use super::{Admin, Books, Ear, LedgerError, Mouth, Reader, schema::bell_name};
 
 /// How long a caller waits for a connection: a lost database has to be an error, not a hang.
 const ACQUIRE: Duration = Duration::from_secs(3);
@@ -22,17 +22,23 @@ const CALL: Duration = Duration::from_secs(8);
 /// A connection that has been idle longer than this is tried before it is used.
 const TRUSTED_IDLE: Duration = Duration::from_secs(1);
 
-/// The ledger's connections. A clone shares them.
-#[derive(Clone, Debug)]
+/// The connections of one login. A clone shares them.
+#[derive(Clone)]
 pub struct Ledger {
     pool: PgPool,
+    /// Where the database is and who enters it.
+    place: Arc<PgConnectOptions>,
 }
 
 impl Ledger {
     /// Prepares connections to `url` without making one yet; `name` is what the server shows for them. `max_connections` is
     /// the process's share of the server's.
     pub fn connect(url: &SecretString, name: &str, max_connections: u32) -> Result<Self, LedgerError> {
-        let options = connect_options(url)?.application_name(name).options([
+        Ok(Self::with(connect_options(url)?, name, max_connections))
+    }
+
+    pub(super) fn with(place: PgConnectOptions, name: &str, max_connections: u32) -> Self {
+        let options = place.clone().application_name(name).options([
             ("statement_timeout", STATEMENT_MS),
             ("lock_timeout", LOCK_MS),
             ("idle_in_transaction_session_timeout", "10000"),
@@ -51,7 +57,7 @@ impl Ledger {
                 })
             })
             .connect_lazy_with(options);
-        Ok(Self { pool })
+        Self { pool, place: Arc::new(place) }
     }
 
     /// What the controller may do.
@@ -84,6 +90,23 @@ impl Ledger {
         Reader { ledger: self.clone() }
     }
 
+    /// Its address with its password, for another process of the same user.
+    #[must_use]
+    pub fn url(&self) -> SecretString {
+        SecretString::from(self.place.to_url_lossy().to_string())
+    }
+
+    /// Where the database is and who enters it, with nothing else.
+    pub(super) fn place(&self) -> PgConnectOptions {
+        PgConnectOptions::clone(&self.place)
+    }
+
+    /// Options of a connection by the same login to the bell's database.
+    pub(super) fn bell_options(&self, name: &str) -> Result<PgConnectOptions, LedgerError> {
+        let bell = bell_name(self.place.get_database())?;
+        Ok(self.place().database(&bell).application_name(name))
+    }
+
     /// Closes the connections; calls under way end first.
     pub async fn close(&self) {
         self.pool.close().await;
@@ -91,6 +114,12 @@ impl Ledger {
 
     pub(crate) fn pool(&self) -> &PgPool {
         &self.pool
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("login", &self.place.get_username()).finish_non_exhaustive()
     }
 }
 

@@ -19,8 +19,8 @@ use super::{
     world::{World, WorldError},
 };
 use crate::{
-    actor::{Means, PersonaText, RoomTexts},
-    ledger::{Hub, HubOptions, Label, Ledger, LedgerError, PolicyRow, Ringer},
+    actor::{PersonaText, RoomTexts},
+    ledger::{Hub, HubOptions, Label, LedgerError, Logins, Passwords, PolicyRow, Ringer},
 };
 use models::ScriptedModels;
 use site::PostgresSite;
@@ -32,13 +32,12 @@ thread_local! {
 
 /// The database's own look at what no bell told: never, since the script says when a room looks.
 const NO_POLL: Duration = Duration::from_hours(24);
-/// One room looks at a time, and a gateway beside it.
-const CONNECTIONS: u32 = 4;
-
 const CLOCK: &[&str] = &[
     "create schema if not exists sim",
     "create sequence if not exists sim.clock",
     "create or replace function parlor.now_ms() returns bigint language sql volatile parallel safe return (select last_value from sim.clock)",
+    "grant usage on schema sim to parlor_service, parlor_api",
+    "grant select on sim.clock to parlor_service, parlor_api",
 ];
 
 /// A database for simulations; a clone is the same.
@@ -48,7 +47,9 @@ pub(super) struct Postgres(Rc<Base>);
 struct Base {
     // The fields are dropped in this order: tasks end before the runtime that carries them.
     clock: std::cell::RefCell<PgConnection>,
-    means: Means,
+    logins: Logins,
+    hub: Hub,
+    ringer: Ringer,
     models: Arc<ScriptedModels>,
     texts: watch::Receiver<RoomTexts>,
     tracker: TaskTracker,
@@ -75,14 +76,15 @@ impl Postgres {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let models = Arc::new(ScriptedModels::default());
         let entered = runtime.enter();
-        let ledger = Ledger::connect(url, "parlor-sim", CONNECTIONS).map_err(|e| lost(&e))?;
+        let passwords = Passwords::of(url).map_err(|e| lost(&e))?;
+        let logins = Logins::connect(url, &passwords, "parlor-sim").map_err(|e| lost(&e))?;
         let options = HubOptions { poll: NO_POLL };
-        let hub = Hub::start(&ledger, url, options, &tracker, stop.clone()).map_err(|e| lost(&e))?;
-        let ringer = Ringer::start(url, &hub, &tracker, stop.clone()).map_err(|e| lost(&e))?;
+        let hub = Hub::start(&logins.broker, options, &tracker, stop.clone()).map_err(|e| lost(&e))?;
+        let ringer = Ringer::start(&logins.broker, &hub, &tracker, stop.clone()).map_err(|e| lost(&e))?;
         drop(entered);
-        let means = Means { ledger, hub, ringer, models: Arc::clone(&models) as Arc<dyn crate::ports::Models>, wall: || NOW.get() };
+        runtime.block_on(logins.admin().renew_lease("parlor-sim", i64::MAX)).map_err(|e| lost(&e))?;
         let texts = watch::channel(texts()).1;
-        Ok(Self(Rc::new(Base { clock: clock.into(), means, models, texts, tracker, stop, runtime })))
+        Ok(Self(Rc::new(Base { clock: clock.into(), logins, hub, ringer, models, texts, tracker, stop, runtime })))
     }
 }
 
@@ -105,14 +107,14 @@ impl World for Postgres {
 
     fn site(&mut self, _: usize, policy: &Policy) -> Result<PostgresSite, WorldError> {
         let name = format!("sim-{}", uuid::Uuid::new_v4().simple());
-        let admin = self.0.means.ledger.admin();
+        let admin = self.0.logins.admin();
         let made = async {
             let stream = admin.ensure_stream(&name, &Label::Room(name.clone())).await?.id;
             admin.set_policy(stream, &policy_row(policy)).await?;
-            Ok(stream)
+            Ok((stream, admin.mint(stream, &[]).await?))
         };
-        let stream = self.0.runtime.block_on(made).map_err(failed)?;
-        Ok(PostgresSite::new(self.clone(), name, stream))
+        let (stream, login) = self.0.runtime.block_on(made).map_err(failed)?;
+        Ok(PostgresSite::new(self.clone(), name, stream, login))
     }
 
     fn set_now(&mut self, now: Millis) -> Result<(), WorldError> {

@@ -7,7 +7,7 @@ use parlor::{
 };
 
 use super::support::{
-    postgres::{TestDb, folder},
+    postgres::{TestDb, folder, migrated},
     room::Rig,
 };
 
@@ -17,7 +17,7 @@ const OPTIONS: PrivateOptions = PrivateOptions { fast: true, max_connections: 0 
 async fn postgres_gone_in_the_middle_of_a_talk_loses_and_doubles_nothing() {
     let state = folder();
     let server = PrivateServer::start(&state, OPTIONS).await.unwrap();
-    parlor::ledger::migrate(&server.url()).await.unwrap();
+    migrated(&server.url()).await;
     let mut rig = Rig::silent(TestDb { url: server.url(), name: "parlor".into() }, |_| {}).await;
     rig.start_actor();
     rig.start_sender();

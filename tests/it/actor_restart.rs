@@ -170,7 +170,7 @@ async fn a_log_of_a_new_epoch_is_read_again_from_where_it_ends() {
 #[tokio::test]
 async fn a_restore_that_is_given_up_midway_leaves_no_connection_in_a_transaction() {
     let rig = Rig::silent(TestDb::new().await, |_| {}).await;
-    let ledger = parlor::ledger::Ledger::connect(&rig.db.url, "parlor-test", 1).unwrap();
+    let ledger = parlor::ledger::Ledger::connect(&rig.means.ledger.url(), "parlor-test", 1).unwrap();
     let session = Session::begin(&ledger, rig.stream).await.unwrap();
     for polls in 0..40 {
         {

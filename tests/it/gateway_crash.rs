@@ -113,7 +113,7 @@ async fn a_server_process_that_dies_in_the_middle_of_a_post_leaves_the_row_as_it
 #[tokio::test]
 async fn a_mute_between_the_act_and_the_post_posts_nothing() {
     let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
-    let mut conn = PgConnection::connect(rig.db.url.expose_secret()).await.unwrap();
+    let mut conn = PgConnection::connect(rig.ledger.gateway.url().expose_secret()).await.unwrap();
     let mut mute = conn.begin().await.unwrap();
     sqlx::query("select api.chat_mute($1, 'owner', '', null)").bind(rig.stream).execute(&mut *mute).await.unwrap();
     rig.start_sender();
@@ -129,7 +129,7 @@ async fn a_mute_between_the_act_and_the_post_posts_nothing() {
 async fn a_row_that_a_lost_gateway_had_claimed_is_posted_once_when_its_lease_is_over() {
     for was_posted in [false, true] {
         let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
-        let row = rig.means.ledger.mouth().claim(&[rig.stream], Duration::from_millis(1)).await.unwrap().unwrap();
+        let row = rig.ledger.mouth().claim(&[rig.stream], Duration::from_millis(1)).await.unwrap().unwrap();
         if was_posted {
             // As an item that nobody has linked with its row.
             let item = parlor::ledger::NewItem {
@@ -138,7 +138,7 @@ async fn a_row_that_a_lost_gateway_had_claimed_is_posted_once_when_its_lease_is_
                 outbox_n: None,
                 ..line(rig.stream, &row.nonce, "wren", "Cone six.")
             };
-            rig.means.ledger.ear().ingest(&[item]).await.unwrap();
+            rig.ledger.ear().ingest(&[item]).await.unwrap();
         }
         rig.serve(&rig.sender(SHORT));
         rig.until("the row is done", async |r| r.rows().await[0].state == RowState::Done).await;

@@ -30,7 +30,7 @@ impl Bells {
         let db = TestDb::new().await;
         let room = open_room(&db.ledger().admin(), "kiln").await;
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let hub = Hub::start(&db.ledger(), &db.url, HubOptions { poll }, &tracker, stop.clone()).unwrap();
+        let hub = db.hub(HubOptions { poll }, &tracker, &stop);
         let mut bell = hub.subscribe(room);
         // It says once that it listens now.
         heard(&mut bell).await;
@@ -46,7 +46,7 @@ impl Bells {
     /// The ringer of another process, whose rings come through the database.
     fn ringer_elsewhere(&self) -> Ringer {
         let options = HubOptions { poll: NEVER };
-        let hub = Hub::start(&self.db.ledger(), &self.db.url, options, &self.tracker, self.stop.clone()).unwrap();
+        let hub = self.db.hub(options, &self.tracker, &self.stop);
         self.db.ringer(&hub, &self.tracker, &self.stop)
     }
 
@@ -95,7 +95,7 @@ async fn a_ring_is_heard_by_its_stream_alone_and_carries_nothing() {
 async fn a_ring_is_heard_at_once_in_its_own_process_once_and_by_every_other() {
     let (bells, mut bell) = Bells::start(NEVER).await;
     let options = HubOptions { poll: NEVER };
-    let elsewhere = Hub::start(&bells.db.ledger(), &bells.db.url, options, &bells.tracker, bells.stop.clone()).unwrap();
+    let elsewhere = bells.db.hub(options, &bells.tracker, &bells.stop);
     let mut others = elsewhere.subscribe(bells.room);
     heard(&mut others).await;
     let ringer = bells.db.ringer(&bells.hub, &bells.tracker, &bells.stop);
@@ -122,7 +122,7 @@ async fn what_nobody_rang_for_is_found_by_looking() {
     assert!(silent(&mut bell).await, "it rings though nothing happened");
     ledger.ear().ingest(&[line(bells.room, "a", "ada", "hi")]).await.unwrap();
     heard(&mut bell).await;
-    ledger.ear().chat_mute(bells.room, "owner", "", None).await.unwrap();
+    ledger.mouth().chat_mute(bells.room, "owner", "", None).await.unwrap();
     heard(&mut bell).await;
     let job = NewJob { dedupe: "tea".into(), due_ms: LATE - 1, expires_ms: LATE, persona: "wren".into(), text: "tea?".into() };
     ledger.admin().announce(bells.room, &job).await.unwrap();

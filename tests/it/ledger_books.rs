@@ -63,7 +63,7 @@ async fn nothing_is_set_aside_while_the_room_is_hushed() {
         assert_eq!(books.reserve(kiln, DAY, spent(1, 1), Caps::default()).await.unwrap(), Reserved::Hushed);
     }
     ledger.admin().set_policy(kiln, &policy()).await.unwrap();
-    ledger.ear().chat_mute(kiln, "owner", "", None).await.unwrap();
+    ledger.mouth().chat_mute(kiln, "owner", "", None).await.unwrap();
     assert_eq!(books.reserve(kiln, DAY, spent(1, 1), Caps::default()).await.unwrap(), Reserved::Hushed);
     ledger.admin().lift_chat_mutes(kiln).await.unwrap();
     assert!(set_aside(&books, kiln, DAY, spent(1, 1), Caps::default()).await.is_some());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use parlor::ledger::{Cursor, Label, LedgerError, NewItem, Page, Session, Snapshot, StepRecord};
+use parlor::ledger::{Cursor, Label, LedgerError, NewItem, Page, Snapshot, StepRecord};
 use parlor_core::ItemKind;
 
 use crate::support::{
@@ -55,7 +55,7 @@ async fn eight_writers_leave_no_gap_and_a_reader_misses_nothing() {
     for name in ["a", "b", "c"] {
         streams.push(room(&ledger.admin(), name).await);
     }
-    let session = Session::begin(&ledger, streams[0]).await.unwrap();
+    let session = ledger.begin(streams[0]).await;
     let writers = (0..WRITERS).map(|w| {
         let (ear, streams, url) = (ledger.ear(), streams.clone(), db.url.clone());
         async move {
@@ -160,7 +160,7 @@ async fn what_was_said_is_found_by_words_and_what_was_deleted_is_not() {
         line(kiln, "d", "bo", "Glaze, and Ünïcode"),
     ];
     ledger.ear().ingest(&lines).await.unwrap();
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let found = |words: &'static str| {
         let session = session.clone();
         async move { session.search(words, 10).await.unwrap().iter().map(|i| i.seq).collect::<Vec<_>>() }

@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use parlor::ledger::{Claimed, Cursor, Ledger, NewItem, PolicyRow, RowState, Session, StepRecord};
+use parlor::ledger::{Claimed, Cursor, NewItem, PolicyRow, RowState, Session, StepRecord};
 use parlor_core::{AuthorKind, ItemKind, Mode, Outcome, Row};
 use serde_json::json;
 
 use crate::support::{
-    postgres::TestDb,
+    postgres::{TestDb, TestLogins},
     steps::{line, open_room, policy, post, react, step, submit},
 };
 
 const LEASE: Duration = Duration::from_mins(1);
 
 /// A room with these rows in its outbox.
-async fn with_rows(ledger: &Ledger, name: &str, rows: Vec<Row>) -> (i64, Session) {
+async fn with_rows(ledger: &TestLogins, name: &str, rows: Vec<Row>) -> (i64, Session) {
     let stream = open_room(&ledger.admin(), name).await;
-    let session = Session::begin(ledger, stream).await.unwrap();
+    let session = ledger.begin(stream).await;
     session.step(&submit(1, rows)).await.unwrap();
     (stream, session)
 }
 
-async fn claim(ledger: &Ledger, streams: &[i64]) -> Option<Claimed> {
+async fn claim(ledger: &TestLogins, streams: &[i64]) -> Option<Claimed> {
     ledger.mouth().claim(streams, LEASE).await.unwrap()
 }
 
@@ -188,7 +188,7 @@ async fn mute_stop_and_shadow_refuse_what_waits_and_let_nothing_out() {
         assert!(ledger.mouth().settle(room, flying.n, flying.fence, None).await.unwrap());
     }
     let unruled = admin.ensure_stream("unruled", &parlor::ledger::Label::Public).await.unwrap().id;
-    let session = Session::begin(&ledger, unruled).await.unwrap();
+    let session = ledger.begin(unruled).await;
     assert_eq!(session.step(&submit(1, vec![post("1.0", "x")])).await.unwrap().rows[0].state, RowState::Refused);
     assert!(session.read_after(Cursor::default(), 0, 0).await.unwrap().muted, "a room without a policy is silent");
 }
@@ -198,7 +198,7 @@ async fn a_chat_mute_hushes_at_once_and_only_the_controller_lifts_it() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let (kiln, session) = with_rows(&ledger, "kiln", vec![post("1.0", "one")]).await;
-    assert_eq!(ledger.ear().chat_mute(kiln, "owner", "too loud", None).await.unwrap(), 1);
+    assert_eq!(ledger.mouth().chat_mute(kiln, "owner", "too loud", None).await.unwrap(), 1);
     assert_eq!(told(&session).await, [refused("1.0", "muted")]);
     let reading = session.read_after(Cursor { epoch: 1, seq: 0 }, 0, 1).await.unwrap();
     assert_eq!((reading.muted, reading.mute_ends_ms, reading.policy.is_none()), (true, None, true));
@@ -207,7 +207,7 @@ async fn a_chat_mute_hushes_at_once_and_only_the_controller_lifts_it() {
     assert_eq!(ledger.admin().lift_chat_mutes(kiln).await.unwrap(), 1);
     assert!(!session.read_after(Cursor { epoch: 1, seq: 0 }, 0, 1).await.unwrap().muted);
     // One with an end ends by itself.
-    ledger.ear().chat_mute(kiln, "owner", "", Some(9_000_000_000_000)).await.unwrap();
+    ledger.mouth().chat_mute(kiln, "owner", "", Some(9_000_000_000_000)).await.unwrap();
     assert_eq!(session.read_after(Cursor { epoch: 1, seq: 0 }, 0, 1).await.unwrap().mute_ends_ms, Some(9_000_000_000_000));
     db.sql("update parlor.chat_mute set until_ms = 1").await.unwrap();
     assert!(!session.read_after(Cursor { epoch: 1, seq: 0 }, 0, 1).await.unwrap().muted);
@@ -239,7 +239,7 @@ async fn no_row_is_claimed_after_the_commit_of_a_mute() {
             if round % 2 == 0 {
                 ledger.admin().set_policy(room, &PolicyRow { muted: true, ..policy() }).await.unwrap();
             } else {
-                ledger.ear().chat_mute(room, "owner", "", None).await.unwrap();
+                ledger.mouth().chat_mute(room, "owner", "", None).await.unwrap();
             }
             let taken = db.number(&format!("select count(*) from parlor.outbox where stream = {room} and fence > 0")).await;
             // Those that wait now were refused by the mute, and what comes now is refused at birth.
@@ -265,7 +265,7 @@ async fn in_shadow_rows_are_born_settled_and_never_leave() {
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
     ledger.admin().set_policy(kiln, &PolicyRow { mode: Mode::Shadow, ..policy() }).await.unwrap();
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     session.step(&submit(1, vec![post("1.0", "one")])).await.unwrap();
     assert_eq!(told(&session).await, [settled("1.0", None)]);
     assert!(claim(&ledger, &[kiln]).await.is_none());

@@ -10,12 +10,15 @@ use std::{
 
 use parlor::{
     dev::postgres::{PrivateOptions, PrivateServer, ServerError},
-    ledger::{Cursor, Ledger, LedgerError, Session, migrate},
+    ledger::{Cursor, LedgerError, migrate},
 };
 use secrecy::ExposeSecret;
 use sqlx::{Connection, PgConnection};
 
-use crate::support::steps::{line, open_room, step};
+use crate::support::{
+    postgres::{TestLogins, migrated},
+    steps::{line, open_room, step},
+};
 
 const FAST: PrivateOptions = PrivateOptions { fast: true, max_connections: 0 };
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -52,10 +55,10 @@ async fn a_state_folder_is_made_once_and_found_again() {
     let state = folder.path().join("new/state");
     let server = start(&state).await;
     let url = server.url().expose_secret().to_owned();
-    migrate(&server.url()).await.unwrap();
-    migrate(&server.url()).await.unwrap();
-    let ledger = Ledger::connect(&server.url(), "test", 2).unwrap();
-    ledger.check_schema().await.unwrap();
+    migrated(&server.url()).await;
+    migrated(&server.url()).await;
+    let ledger = TestLogins::of(&server.url());
+    ledger.controller.check_schema().await.unwrap();
     let kiln = open_room(&ledger.admin(), "kiln").await;
     ledger.ear().ingest(&[line(kiln, "a", "ada", "hello")]).await.unwrap();
     for secret in ["postgres.password", "postgres.lock"] {
@@ -73,7 +76,7 @@ async fn a_state_folder_is_made_once_and_found_again() {
     let server = start(&state).await;
     assert!(began.elapsed() < Duration::from_secs(2), "a start with an existing folder took {:?}", began.elapsed());
     assert_eq!(server.url().expose_secret(), url, "the URL stays");
-    let ledger = Ledger::connect(&server.url(), "test", 2).unwrap();
+    let ledger = TestLogins::of(&server.url());
     assert_eq!(ledger.reader().items(kiln, parlor::ledger::Page::Last, 9).await.unwrap()[0].text, "hello");
     // Nothing that people said, nor the password, is in the server's log.
     let _ = ledger.ear().ingest(&[line(kiln, "b", "ada", &"secret words ".repeat(9_000))]).await.unwrap_err();
@@ -86,13 +89,13 @@ async fn a_state_folder_is_made_once_and_found_again() {
 async fn a_schema_of_another_version_is_refused_and_named() {
     let folder = folder();
     let server = start(folder.path()).await;
-    let ledger = Ledger::connect(&server.url(), "test", 2).unwrap();
-    assert!(matches!(ledger.check_schema().await.unwrap_err(), LedgerError::SchemaTooOld { found: 0, .. }));
-    migrate(&server.url()).await.unwrap();
+    let ledger = TestLogins::of(&server.url());
+    assert!(matches!(ledger.controller.check_schema().await.unwrap_err(), LedgerError::SchemaTooOld { found: 0, .. }));
+    migrated(&server.url()).await;
     let mut conn = PgConnection::connect(server.url().expose_secret()).await.unwrap();
     let newer = "insert into _sqlx_migrations values (9999, 'of a newer binary', now(), true, '', 0)";
     sqlx::query(newer).execute(&mut conn).await.unwrap();
-    for refused in [ledger.check_schema().await, migrate(&server.url()).await] {
+    for refused in [ledger.controller.check_schema().await, migrate(&server.url(), None).await] {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, LedgerError::SchemaTooNew { found: 9999, .. }), "{refused}");
     }
@@ -103,10 +106,10 @@ async fn a_server_that_falls_over_is_started_again_and_the_ledger_goes_on() {
     let folder = folder();
     // As `parlor dev` runs it: what was committed is on the disk.
     let server = PrivateServer::start(folder.path(), PrivateOptions::default()).await.unwrap();
-    migrate(&server.url()).await.unwrap();
-    let ledger = Ledger::connect(&server.url(), "test", 4).unwrap();
+    migrated(&server.url()).await;
+    let ledger = TestLogins::of(&server.url());
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     session.step(&step(1)).await.unwrap();
     let pid = server.pid().unwrap();
     Command::new("sh").args(["-c", "kill -KILL \"$1\"", "sh", &pid.to_string()]).status().unwrap();
@@ -135,8 +138,8 @@ async fn a_server_that_falls_over_is_started_again_and_the_ledger_goes_on() {
 async fn a_server_that_does_not_answer_is_an_error_and_no_hang() {
     let folder = folder();
     let server = start(folder.path()).await;
-    migrate(&server.url()).await.unwrap();
-    let ledger = Ledger::connect(&server.url(), "test", 4).unwrap();
+    migrated(&server.url()).await;
+    let ledger = TestLogins::of(&server.url());
     let kiln = open_room(&ledger.admin(), "kiln").await;
     let mut holder = PgConnection::connect(server.url().expose_secret()).await.unwrap();
     let mut tx = holder.begin().await.unwrap();
@@ -206,8 +209,8 @@ async fn long_and_odd_paths_work() {
     let folder = folder();
     let state = folder.path().join("a folder, with 'odd' letters ü").join("and-a-long-name-".repeat(6));
     let server = start(&state).await;
-    migrate(&server.url()).await.unwrap();
-    Ledger::connect(&server.url(), "test", 1).unwrap().check_schema().await.unwrap();
+    migrated(&server.url()).await;
+    TestLogins::of(&server.url()).controller.check_schema().await.unwrap();
 }
 
 /// Only root runs the server as somebody else, who may not be able to go where the state folder is.
@@ -216,7 +219,7 @@ async fn a_state_folder_out_of_the_servers_reach_works_too() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let server = start(&state).await;
-    migrate(&server.url()).await.unwrap();
+    migrated(&server.url()).await;
     let home = server.data().parent().unwrap().to_owned();
     server.stop().await.unwrap();
     if !home.starts_with(folder.path()) {

@@ -1,6 +1,6 @@
 //! What a room machine persists: whole steps, once each, by the newest boot only; and the way back.
 
-use parlor::ledger::{About, Born, Cursor, LedgerError, NewJob, NewNote, Page, RowState, Session, Snapshot, StepRecord};
+use parlor::ledger::{About, Born, Cursor, LedgerError, NewJob, NewNote, Page, RowState, Snapshot, StepRecord};
 use parlor_core::{Decision, EffectId, Likelihood, Measured, ObligationId, Odds, Outcome, Seen, What, Why};
 
 use crate::support::{
@@ -27,7 +27,7 @@ async fn a_step_is_stored_once_and_whole() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let one = StepRecord {
         decisions: vec![decision(What::Opened, Why::TypedMention, &[7]), decision(What::Submitted, Why::Due, &[])],
         ..submit(1, vec![post("1.0", "hello"), react("1.1", "a", "+")])
@@ -63,7 +63,7 @@ async fn what_the_models_thought_is_kept_with_the_decision() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let measured = Measured { likelihood: Likelihood::Answered, permille: 812, bar_permille: 140 };
     let all = [
         None,
@@ -83,12 +83,12 @@ async fn an_older_boot_is_fenced_from_everything() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let old = Session::begin(&ledger, kiln).await.unwrap();
+    let old = ledger.begin(kiln).await;
     let job = NewJob { dedupe: "tea".into(), due_ms: 0, expires_ms: LATE, persona: "wren".into(), text: "tea?".into() };
     old.remind(&job).await.unwrap();
     old.step(&step(1)).await.unwrap();
     assert_eq!(old.job_claim().await.unwrap().len(), 1);
-    let new = Session::begin(&ledger, kiln).await.unwrap();
+    let new = ledger.begin(kiln).await;
     let note = NewNote { about: About::Topic("glaze".into()), body: "b".into(), supersedes: None };
     let answers = [
         old.step(&step(2)).await.map(drop),
@@ -118,7 +118,7 @@ async fn nothing_of_an_older_boot_commits_after_a_newer_one_began() {
     let kiln = open_room(&ledger.admin(), "kiln").await;
     let mut next = 1;
     for _ in 0..20 {
-        let old = Session::begin(&ledger, kiln).await.unwrap();
+        let old = ledger.begin(kiln).await;
         let writer = async {
             let mut stored = 0;
             for k in 0..200 {
@@ -131,7 +131,7 @@ async fn nothing_of_an_older_boot_commits_after_a_newer_one_began() {
             stored
         };
         let (stored, seen) = tokio::join!(writer, async {
-            let new = Session::begin(&ledger, kiln).await.unwrap();
+            let new = ledger.begin(kiln).await;
             new.restore().await.unwrap().last_n
         });
         assert_eq!(next - 1 + stored, seen, "a step was stored after the newer boot had begun");
@@ -144,13 +144,13 @@ async fn a_restart_resumes_from_the_snapshot_and_the_inputs_since() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     assert_eq!(session.restore().await.unwrap().last_n, 0);
     for n in 1..=10 {
         let snapshot = (n % 3 == 0).then(|| Snapshot { n, format: 1, state: vec![u8::try_from(n).unwrap(), 0, 255] });
         session.step(&StepRecord { snapshot, outcome_n: n * 2, policy_revision: n * 3, ..step(n) }).await.unwrap();
     }
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let back = session.restore().await.unwrap();
     let snapshot = |n: i64| Snapshot { n, format: 1, state: vec![u8::try_from(n).unwrap(), 0, 255] };
     assert_eq!(back.snapshots, [snapshot(9), snapshot(6)]);
@@ -165,11 +165,11 @@ async fn a_row_that_is_submitted_again_is_found_and_its_outcome_told_again() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     session.step(&submit(1, vec![post("tea#1", "tea?")])).await.unwrap();
     let row = ledger.mouth().claim(&[kiln], std::time::Duration::from_secs(9)).await.unwrap().unwrap();
     ledger.mouth().settle(kiln, row.n, row.fence, Some("p1")).await.unwrap();
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     assert_eq!(session.read_after(START, 1, 1).await.unwrap().outcomes, []);
     let done = session.step(&submit(2, vec![post("tea#1", "tea again?")])).await.unwrap();
     assert_eq!(done.rows, [Born { dedupe: "tea#1".into(), n: 1, state: RowState::Sent, found: true }]);
@@ -187,7 +187,7 @@ async fn one_reading_holds_everything_after_the_cursor() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let lines: Vec<_> = (0..620).map(|k| line(kiln, &format!("i{k}"), "ada", "x")).collect();
     for part in lines.chunks(500) {
         ledger.ear().ingest(part).await.unwrap();
@@ -216,7 +216,7 @@ async fn a_job_is_done_by_the_step_that_took_it_up() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let job =
         |dedupe: &str, expires_ms| NewJob { dedupe: dedupe.into(), due_ms: 5, expires_ms, persona: "wren".into(), text: "tea?".into() };
     session.remind(&job("stale", 6)).await.unwrap();
@@ -237,7 +237,7 @@ async fn a_newer_note_takes_the_place_of_an_older_one() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     let about = |who: &str| About::Person(who.into());
     let first = session.note(&NewNote { about: about("ada"), body: "likes celadon".into(), supersedes: None }).await.unwrap();
     session.note(&NewNote { about: about("bo"), body: "left-handed".into(), supersedes: None }).await.unwrap();
@@ -254,7 +254,7 @@ async fn why_is_answered_for_a_line_and_for_the_post_that_came_of_it() {
     let db = TestDb::new().await;
     let ledger = db.ledger();
     let kiln = open_room(&ledger.admin(), "kiln").await;
-    let session = Session::begin(&ledger, kiln).await.unwrap();
+    let session = ledger.begin(kiln).await;
     ledger.ear().ingest(&[line(kiln, "a", "ada", "wren?"), line(kiln, "b", "bo", "hm")]).await.unwrap();
     let owed = ObligationId { input: 1, index: 0 };
     let about = |what, lines: &[u64], effect: Option<EffectId>| Decision {

@@ -56,7 +56,7 @@ async fn a_mute_from_the_chat_hushes_the_room_as_one_from_its_resource_does() {
     rig.say("ada", "wren, which cone for stoneware?").await;
     rig.advance(2_500).await;
     let draft = rig.models.next().await;
-    rig.means.ledger.ear().chat_mute(rig.stream, "owner", "class is on", None).await.unwrap();
+    rig.ledger.mouth().chat_mute(rig.stream, "owner", "class is on", None).await.unwrap();
     rig.ring();
     draft.dropped().await;
     rig.until_decided("hushed", "muted").await;

@@ -110,7 +110,7 @@ impl Dev {
         let url = SecretString::from(notice.database.as_str());
         let ledger = Ledger::connect(&url, "parlor-bench", 1)?;
         let stop = CancellationToken::new();
-        let hub = Hub::start(&ledger, &url, HubOptions::default(), &TaskTracker::new(), stop.clone())?;
+        let hub = Hub::start(&ledger, HubOptions::default(), &TaskTracker::new(), stop.clone())?;
         self.running = Some(Up { child, notice, token, client, ledger, hub, _stop: stop.drop_guard() });
         Ok(took)
     }

@@ -83,7 +83,7 @@ impl Binaries {
     pub(super) fn serve(&self, place: &Place, account: &Account, options: PrivateOptions) -> Command {
         let mut command = account.command(&self.postgres, true);
         command.arg("-D").arg(place.data());
-        let connections = if options.max_connections == 0 { 50 } else { options.max_connections };
+        let connections = if options.max_connections == 0 { 500 } else { options.max_connections };
         let mut settings = vec![
             "listen_addresses=".to_owned(),
             format!("unix_socket_directories={}", place.socket().display()),

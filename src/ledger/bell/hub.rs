@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use secrecy::SecretString;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::{
     sync::{Notify, watch},
@@ -20,8 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     super::{
         Ledger, LedgerError,
-        pool::{bounded, connect_options},
-        schema::bell_name,
+        pool::bounded,
     },
     channel,
 };
@@ -79,23 +77,21 @@ impl Bell {
 }
 
 impl Hub {
-    /// Starts to listen for the ledger at `url`; ends with `stop`. A lost database is waited for.
+    /// Starts to listen by a login that may look at the heads; ends with `stop`. A lost database is waited for.
     pub fn start(
         ledger: &Ledger,
-        url: &SecretString,
         options: HubOptions,
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, LedgerError> {
-        let connect = connect_options(url)?;
-        let bell = bell_name(connect.get_database())?;
+        let connect = ledger.bell_options("parlor-hub")?;
         // Lazily made, so that a hub can start before its database; one connection, which the listener keeps.
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .max_lifetime(None)
             .idle_timeout(None)
             .acquire_timeout(PATIENCE)
-            .connect_lazy_with(connect.database(&bell).application_name("parlor-hub"));
+            .connect_lazy_with(connect);
         let shared = Arc::new(Shared::default());
         let ears = Arc::clone(&shared);
         let ended = stop.clone();

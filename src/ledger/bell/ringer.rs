@@ -2,13 +2,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use secrecy::SecretString;
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    super::{LedgerError, pool::connect_options, schema::bell_name},
+    super::{Ledger, LedgerError},
     Hub, channel,
 };
 
@@ -27,13 +26,11 @@ pub struct Ringer {
 }
 
 impl Ringer {
-    /// Starts the task that notifies other processes, for the ledger at `url`; `hub` is the one of this process. It ends with `stop`
+    /// Starts the task that notifies other processes, by a login that may enter the bell's database; `hub` is the one of this process. It ends with `stop`
     /// or with the last clone.
-    pub fn start(url: &SecretString, hub: &Hub, tracker: &TaskTracker, stop: CancellationToken) -> Result<Self, LedgerError> {
-        let options = connect_options(url)?;
-        let bell = bell_name(options.get_database())?;
+    pub fn start(ledger: &Ledger, hub: &Hub, tracker: &TaskTracker, stop: CancellationToken) -> Result<Self, LedgerError> {
         // A ring need not survive a crash, so its commit does not wait for the disk.
-        let options = options.database(&bell).application_name("parlor-ringer").options([("synchronous_commit", "off")]);
+        let options = ledger.bell_options("parlor-ringer")?.options([("synchronous_commit", "off")]);
         let own = hub.clone();
         let pool = PgPoolOptions::new()
             .max_connections(1)

@@ -1,15 +1,15 @@
 //! One room on Postgres: the real boot of its actor, driven look by look, and beside it a machine that is fed what was stored.
 //! The two have to agree, and what the machine beside it asks for is what the boot was asked for.
 
-use std::{collections::BTreeSet, rc::Rc, time::Duration};
+use std::{collections::BTreeSet, rc::Rc, sync::Arc, time::Duration};
 
 use parlor_core::{DraftFailed, Effect, EffectId, EffectKind, Input, ItemKind, Millis, Mode, Phase, Policy, Room, Submission};
 use serde_json::json;
 
-use super::{Postgres, failed, policy_row};
+use super::{NOW, Postgres, failed, policy_row};
 use crate::{
-    actor::{ByHand, RoomConfig},
-    ledger::{Claimed, LedgerError, NewItem, NewJob, Page, RowState, StepRecord},
+    actor::{ByHand, Means, RoomConfig},
+    ledger::{Claimed, LedgerError, NewItem, NewJob, Page, RoomLogin, RowState, StepRecord},
     ports::ModelAct,
     sim::{
         memory::{closed, is_begun},
@@ -26,6 +26,8 @@ pub(in crate::sim) struct PostgresSite {
     world: Postgres,
     name: String,
     stream: i64,
+    login: RoomLogin,
+    means: Means,
     boot: Option<ByHand>,
     /// Fed with every input that was stored.
     twin: Room,
@@ -35,8 +37,18 @@ pub(in crate::sim) struct PostgresSite {
 }
 
 impl PostgresSite {
-    pub(super) fn new(world: Postgres, name: String, stream: i64) -> Self {
-        Self { world, name, stream, boot: None, twin: Room::new(closed()), has_resumed: false, answered: BTreeSet::new() }
+    pub(super) fn new(world: Postgres, name: String, stream: i64, login: RoomLogin) -> Self {
+        let base = &world.0;
+        let entered = base.runtime.enter();
+        let means = Means {
+            ledger: base.logins.room(&login),
+            hub: base.hub.clone(),
+            ringer: base.ringer.clone(),
+            models: Arc::clone(&base.models) as Arc<dyn crate::ports::Models>,
+            wall: || NOW.get(),
+        };
+        drop(entered);
+        Self { world, name, stream, login, means, boot: None, twin: Room::new(closed()), has_resumed: false, answered: BTreeSet::new() }
     }
 
     fn wait<T>(&self, call: impl Future<Output = Result<T, LedgerError>>) -> Result<T, WorldError> {
@@ -46,7 +58,7 @@ impl PostgresSite {
     fn begin(&self) -> Result<ByHand, WorldError> {
         let base = &self.world.0;
         let config = RoomConfig { name: self.name.clone(), stream: self.stream };
-        self.wait(ByHand::begin(config, base.texts.clone(), base.means.clone(), base.tracker.clone()))
+        self.wait(ByHand::begin(config, base.texts.clone(), self.means.clone(), base.tracker.clone()))
     }
 
     /// Feeds what was stored to the machine beside the boot.
@@ -108,6 +120,19 @@ impl PostgresSite {
     }
 }
 
+impl Drop for PostgresSite {
+    /// A world is made anew for each script, so its logins would pile up.
+    fn drop(&mut self) {
+        self.boot = None;
+        let ended = async {
+            self.means.ledger.close().await;
+            self.world.0.logins.admin().retire(&self.login.role).await
+        };
+        // A database that is gone has no login either.
+        let _ = self.world.0.runtime.block_on(ended);
+    }
+}
+
 impl Site for PostgresSite {
     fn hear(&mut self, event: &Event) -> Result<bool, WorldError> {
         let item = &event.item;
@@ -126,16 +151,16 @@ impl Site for PostgresSite {
             attachments: json!([]),
             outbox_n: event.row_n,
         };
-        let stored = self.wait(self.world.0.means.ledger.ear().ingest(&[new]))?;
+        let stored = self.wait(self.world.0.logins.ear().ingest(&[new]))?;
         Ok(stored.first().is_some_and(|s| s.fresh))
     }
 
     fn typing(&mut self, who: &str, until: Millis) -> Result<(), WorldError> {
-        self.wait(self.world.0.means.ledger.ear().presence(self.stream, who, until))
+        self.wait(self.world.0.logins.ear().presence(self.stream, who, until))
     }
 
     fn set_policy(&mut self, policy: &Policy, _: Millis) -> Result<u64, WorldError> {
-        let revision = self.wait(self.world.0.means.ledger.admin().set_policy(self.stream, &policy_row(policy)))?;
+        let revision = self.wait(self.world.0.logins.admin().set_policy(self.stream, &policy_row(policy)))?;
         u64::try_from(revision).map_err(|e| WorldError::Wrong(e.to_string()))
     }
 
@@ -147,7 +172,7 @@ impl Site for PostgresSite {
             persona: submission.persona.clone(),
             text: submission.text.clone(),
         };
-        self.wait(self.world.0.means.ledger.admin().announce(self.stream, &job)).map(drop)
+        self.wait(self.world.0.logins.admin().announce(self.stream, &job)).map(drop)
     }
 
     fn deliver(&mut self, input: Input) -> Result<(), WorldError> {
@@ -231,25 +256,25 @@ impl Site for PostgresSite {
 
     fn claim(&mut self, _: Millis, lease: Millis) -> Result<Option<Claimed>, WorldError> {
         let lease = Duration::from_millis(u64::try_from(lease).unwrap_or(0));
-        self.wait(self.world.0.means.ledger.mouth().claim(&[self.stream], lease))
+        self.wait(self.world.0.logins.mouth().claim(&[self.stream], lease))
     }
 
     fn settle(&mut self, row: &Claimed, platform_id: Option<&str>) -> Result<bool, WorldError> {
-        self.wait(self.world.0.means.ledger.mouth().settle(row.stream, row.n, row.fence, platform_id))
+        self.wait(self.world.0.logins.mouth().settle(row.stream, row.n, row.fence, platform_id))
     }
 
     fn refuse(&mut self, row: &Claimed, reason: &str) -> Result<bool, WorldError> {
-        self.wait(self.world.0.means.ledger.mouth().refuse(row.stream, row.n, row.fence, reason))
+        self.wait(self.world.0.logins.mouth().refuse(row.stream, row.n, row.fence, reason))
     }
 
     fn park(&mut self, row: &Claimed) -> Result<bool, WorldError> {
-        self.wait(self.world.0.means.ledger.mouth().park(row.stream, row.n, row.fence, "no_answer"))
+        self.wait(self.world.0.logins.mouth().park(row.stream, row.n, row.fence, "no_answer"))
     }
 
     fn undecided(&mut self) -> Result<Vec<String>, WorldError> {
         let closed = self.boot.as_ref().is_some_and(|b| b.room().policy().mode == Mode::Shadow);
         let undecided = |state| state == RowState::Parked || closed && state == RowState::Claimed;
-        let rows = self.wait(self.world.0.means.ledger.reader().rows(self.stream, Page::Last, 500))?;
+        let rows = self.wait(self.world.0.logins.reader().rows(self.stream, Page::Last, 500))?;
         Ok(rows.into_iter().filter(|r| undecided(r.state)).map(|r| r.dedupe).collect())
     }
 }

@@ -1,20 +1,23 @@
 //! One private Postgres a test run, one database a test, cloned from a migrated template; all of it gone with the run.
 
 use std::{
+    collections::BTreeMap,
+    ops::Deref,
     path::PathBuf,
     process::{Command, Stdio},
     sync::{
-        OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
 };
 
 use parlor::{
     dev::postgres::{PrivateOptions, PrivateServer},
-    ledger::{Hub, Ledger, Ringer},
+    ledger::{Hub, HubOptions, Ledger, Logins, Passwords, Ringer, Session},
 };
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 const TEMPLATE: &str = "template_ledger";
@@ -31,13 +34,20 @@ pub(crate) fn server() -> &'static PrivateServer {
                 let mut admin = PgConnection::connect(server.url_of("postgres").expose_secret()).await.unwrap();
                 sqlx::query(AssertSqlSafe(format!("create database {TEMPLATE}"))).execute(&mut admin).await.unwrap();
                 admin.close().await.unwrap();
-                parlor::ledger::migrate(&server.url_of(TEMPLATE)).await.unwrap();
+                migrated(&server.url_of(TEMPLATE)).await;
                 server
             })
         })
         .join()
         .unwrap()
     })
+}
+
+/// Brings a database to the ledger's schema and rights, with the logins that [`Passwords::of`] its URL gives, and a controller that
+/// is there for ever.
+pub(crate) async fn migrated(url: &SecretString) {
+    parlor::ledger::migrate(url, Some(&Passwords::of(url).unwrap())).await.unwrap();
+    TestLogins::of(url).admin().renew_lease("the test", i64::MAX).await.unwrap();
 }
 
 /// A folder that is removed when the run has ended, however it ends: a shell waits for the end of its input.
@@ -76,11 +86,14 @@ impl TestDb {
             sqlx::query(AssertSqlSafe(sql)).execute(&mut admin).await.unwrap();
         }
         admin.close().await.unwrap();
-        Self { url: server.url_of(&name), name }
+        let db = Self { url: server.url_of(&name), name };
+        // What belongs to a database is not cloned with it.
+        migrated(&db.url).await;
+        db
     }
 
-    pub(crate) fn ledger(&self) -> Ledger {
-        Ledger::connect(&self.url, "parlor-test", 10).unwrap()
+    pub(crate) fn ledger(&self) -> TestLogins {
+        TestLogins::of(&self.url)
     }
 
     /// Direct SQL, as an attacker or a person with psql would.
@@ -101,7 +114,49 @@ impl TestDb {
         self.sql(sql).await.unwrap()[0].get(0)
     }
 
+    pub(crate) fn hub(&self, options: HubOptions, tracker: &TaskTracker, stop: &CancellationToken) -> Hub {
+        Hub::start(&self.ledger().broker, options, tracker, stop.clone()).unwrap()
+    }
+
     pub(crate) fn ringer(&self, hub: &Hub, tracker: &TaskTracker, stop: &CancellationToken) -> Ringer {
-        Ringer::start(&self.url, hub, tracker, stop.clone()).unwrap()
+        Ringer::start(&self.ledger().broker, hub, tracker, stop.clone()).unwrap()
+    }
+}
+
+/// Every login of a ledger, and those of rooms, made when they are first asked for.
+#[derive(Clone)]
+pub(crate) struct TestLogins {
+    logins: Logins,
+    rooms: Arc<Mutex<BTreeMap<i64, Ledger>>>,
+}
+
+impl Deref for TestLogins {
+    type Target = Logins;
+
+    fn deref(&self) -> &Logins {
+        &self.logins
+    }
+}
+
+impl TestLogins {
+    /// Of a database that was [`migrated`].
+    pub(crate) fn of(url: &SecretString) -> Self {
+        let logins = Logins::connect(url, &Passwords::of(url).unwrap(), "parlor-test").unwrap();
+        Self { logins, rooms: Arc::default() }
+    }
+
+    /// The room's own login: of its first incarnation in this test.
+    pub(crate) async fn room(&self, stream: i64) -> Ledger {
+        let mut rooms = self.rooms.lock().await;
+        if !rooms.contains_key(&stream) {
+            let login = self.admin().mint(stream, &[]).await.unwrap();
+            rooms.insert(stream, self.logins.room(&login));
+        }
+        rooms[&stream].clone()
+    }
+
+    /// A boot of the room's actor.
+    pub(crate) async fn begin(&self, stream: i64) -> Session {
+        Session::begin(&self.room(stream).await, stream).await.unwrap()
     }
 }

@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap, sync::Arc, time::Duration};
 use parlor::{
     actor::{self, Means, PersonaText, RoomConfig, RoomHandle, RoomState, RoomTexts},
     gateway::{ConsoleIntake, ConsoleRoom, ConsoleRooms, Sender, SenderOptions},
-    ledger::{Admin, Bell, DecisionRow, Hub, HubOptions, Label, LedgerError, LedgerItem, OutboxRow, Page, PolicyRow, Reader},
+    ledger::{Admin, Bell, DecisionRow, HubOptions, Label, LedgerError, LedgerItem, OutboxRow, Page, PolicyRow, Reader},
     ports::{Heard, HeardKind, Intake, IntakeError, ModelRef, Posted},
 };
 use parlor_core::{AuthorKind, ItemKind, Member, Mode, Policy, View};
@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     models::{DEADLINE, HeldModels},
-    postgres::TestDb,
+    postgres::{TestDb, TestLogins},
 };
 
 thread_local! {
@@ -47,6 +47,8 @@ pub(crate) struct Rig {
     pub(crate) admin: Admin,
     pub(crate) reader: Reader,
     pub(crate) means: Means,
+    /// Every other login.
+    pub(crate) ledger: TestLogins,
     pub(crate) rooms: ConsoleRooms,
     pub(crate) texts: watch::Sender<RoomTexts>,
     pub(crate) tracker: TaskTracker,
@@ -76,7 +78,7 @@ impl Rig {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let ledger = db.ledger();
         let options = HubOptions { poll: Duration::from_millis(500) };
-        let hub = Hub::start(&ledger, &db.url, options, &tracker, stop.clone()).unwrap();
+        let hub = db.hub(options, &tracker, &stop);
         let ringer = db.ringer(&hub, &tracker, &stop);
         let admin = ledger.admin();
         let stream = admin.ensure_stream(ROOM, &Label::Room(ROOM.into())).await.unwrap().id;
@@ -85,7 +87,7 @@ impl Rig {
         let models = Arc::new(HeldModels::new());
         let mut policy = Policy::new(vec![member("wren", "Wren")]);
         change(&mut policy);
-        let means = Means { ledger: ledger.clone(), hub: hub.clone(), ringer: ringer.clone(), models: models.clone(), wall };
+        let means = Means { ledger: ledger.room(stream).await, hub: hub.clone(), ringer: ringer.clone(), models: models.clone(), wall };
         let rig = Self {
             stream,
             policy,
@@ -94,6 +96,7 @@ impl Rig {
             admin,
             reader: ledger.reader(),
             means,
+            ledger,
             rooms,
             texts: watch::channel(texts()).0,
             tracker,
@@ -142,7 +145,7 @@ impl Rig {
     }
 
     pub(crate) fn sender(&self, options: SenderOptions) -> Sender {
-        Sender::new(self.means.ledger.mouth(), self.means.ringer.clone(), self.rooms.clone(), wall, options)
+        Sender::new(self.ledger.mouth(), self.means.ringer.clone(), self.rooms.clone(), wall, options)
     }
 
     pub(crate) fn start_sender(&mut self) {
