@@ -103,7 +103,14 @@ impl Ledger {
     /// Refuses a schema that this binary does not know, newer or older.
     pub async fn check_schema(&self) -> Result<(), LedgerError> {
         let known = known();
-        let found: i64 = bounded(sqlx::query_scalar("select api.schema_version()").fetch_one(self.pool())).await?;
+        let found: i64 = bounded(async {
+            match sqlx::query_scalar("select api.schema_version()").fetch_one(self.pool()).await {
+                // No such schema, no such function: from before there was one.
+                Err(e) if e.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "3F000" || code == "42883") => Ok(0),
+                found => found,
+            }
+        })
+        .await?;
         match found.cmp(&known) {
             std::cmp::Ordering::Greater => Err(LedgerError::SchemaTooNew { found, known }),
             std::cmp::Ordering::Less => Err(LedgerError::SchemaTooOld { found, known }),

@@ -10,7 +10,7 @@ use std::{
 
 use parlor::{
     dev::postgres::{PrivateOptions, PrivateServer, ServerError},
-    ledger::{Cursor, LedgerError, migrate},
+    ledger::{Cursor, Ledger, LedgerError, migrate},
 };
 use secrecy::ExposeSecret;
 use sqlx::{Connection, PgConnection};
@@ -89,13 +89,13 @@ async fn a_state_folder_is_made_once_and_found_again() {
 async fn a_schema_of_another_version_is_refused_and_named() {
     let folder = folder();
     let server = start(folder.path()).await;
-    let ledger = TestLogins::of(&server.url());
-    assert!(matches!(ledger.controller.check_schema().await.unwrap_err(), LedgerError::SchemaTooOld { found: 0, .. }));
+    let ledger = Ledger::connect(&server.url(), "test", 2).unwrap();
+    assert!(matches!(ledger.check_schema().await.unwrap_err(), LedgerError::SchemaTooOld { found: 0, .. }));
     migrated(&server.url()).await;
     let mut conn = PgConnection::connect(server.url().expose_secret()).await.unwrap();
     let newer = "insert into _sqlx_migrations values (9999, 'of a newer binary', now(), true, '', 0)";
     sqlx::query(newer).execute(&mut conn).await.unwrap();
-    for refused in [ledger.controller.check_schema().await, migrate(&server.url(), None).await] {
+    for refused in [TestLogins::of(&server.url()).controller.check_schema().await, migrate(&server.url(), None).await] {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, LedgerError::SchemaTooNew { found: 9999, .. }), "{refused}");
     }
