@@ -121,7 +121,11 @@ impl Logins {
     /// Connections for a room's login, to the same database.
     #[must_use]
     pub fn room(&self, login: &RoomLogin) -> Ledger {
-        Ledger::with(self.controller.place().username(&login.role).password(login.password.expose_secret()), "parlor-actor", ROOM_CONNECTIONS)
+        Ledger::with(
+            self.controller.place().username(&login.role).password(login.password.expose_secret()),
+            "parlor-actor",
+            ROOM_CONNECTIONS,
+        )
     }
 
     /// What the controller may do.

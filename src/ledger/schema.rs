@@ -106,7 +106,9 @@ impl Ledger {
         let found: i64 = bounded(async {
             match sqlx::query_scalar("select api.schema_version()").fetch_one(self.pool()).await {
                 // No such schema, no such function: from before there was one.
-                Err(e) if e.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "3F000" || code == "42883") => Ok(0),
+                Err(e) if e.as_database_error().and_then(DatabaseError::code).is_some_and(|code| code == "3F000" || code == "42883") => {
+                    Ok(0)
+                }
                 found => found,
             }
         })

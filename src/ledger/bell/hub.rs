@@ -17,10 +17,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    super::{
-        Ledger, LedgerError,
-        pool::bounded,
-    },
+    super::{Ledger, LedgerError, pool::bounded},
     channel,
 };
 
@@ -78,12 +75,7 @@ impl Bell {
 
 impl Hub {
     /// Starts to listen by a login that may look at the heads; ends with `stop`. A lost database is waited for.
-    pub fn start(
-        ledger: &Ledger,
-        options: HubOptions,
-        tracker: &TaskTracker,
-        stop: CancellationToken,
-    ) -> Result<Self, LedgerError> {
+    pub fn start(ledger: &Ledger, options: HubOptions, tracker: &TaskTracker, stop: CancellationToken) -> Result<Self, LedgerError> {
         let connect = ledger.bell_options("parlor-hub")?;
         // Lazily made, so that a hub can start before its database; one connection, which the listener keeps.
         let pool = PgPoolOptions::new()

@@ -148,11 +148,12 @@ impl TestLogins {
     /// The room's own login: of its first incarnation in this test.
     pub(crate) async fn room(&self, stream: i64) -> Ledger {
         let mut rooms = self.rooms.lock().await;
-        if !rooms.contains_key(&stream) {
-            let login = self.admin().mint(stream, &[]).await.unwrap();
-            rooms.insert(stream, self.logins.room(&login));
+        if let Some(room) = rooms.get(&stream) {
+            return room.clone();
         }
-        rooms[&stream].clone()
+        let room = self.logins.room(&self.admin().mint(stream, &[]).await.unwrap());
+        rooms.insert(stream, room.clone());
+        room
     }
 
     /// A boot of the room's actor.
