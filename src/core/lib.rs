@@ -9,6 +9,7 @@
 mod burst;
 mod decision;
 mod effect;
+mod hash;
 mod id;
 mod input;
 mod judge;
@@ -17,6 +18,7 @@ mod newest;
 mod obligation;
 mod people;
 mod policy;
+mod reading;
 mod room;
 mod shingle;
 mod text;

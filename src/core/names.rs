@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Member, Mention, Place,
-    text::{is_common_word, next_word},
+    text::{is_common_word, lower, next_word},
 };
 
 /// At most this many names of people are remembered; the oldest go first.
@@ -53,7 +53,7 @@ impl Names {
     pub fn learn(&mut self, id: &str, name: &str) {
         let words = split(name);
         let known = words.first().is_some_and(|w| {
-            self.by_first.get(&w.to_lowercase()).is_some_and(|at| at.iter().any(|n| n.id == id && n.words == words && !n.persona))
+            self.by_first.get(lower(w).as_ref()).is_some_and(|at| at.iter().any(|n| n.id == id && n.words == words && !n.persona))
         });
         if known {
             return;
@@ -121,7 +121,7 @@ impl Names {
     }
 
     fn longest<'t>(&self, word: &str, tail: &'t str, at_sign: bool, opening: bool) -> Option<(&Name, &'t str)> {
-        let candidates = self.by_first.get(&word.to_lowercase())?;
+        let candidates = self.by_first.get(lower(word).as_ref())?;
         let mut best: Option<(&Name, &str)> = None;
         for name in candidates {
             let Some(after) = follows(name, tail) else { continue };
@@ -157,7 +157,7 @@ fn follows<'t>(name: &Name, tail: &'t str) -> Option<&'t str> {
     let mut rest = tail;
     for want in name.words.iter().skip(1) {
         let (gap, word, after) = next_word(rest);
-        if gap.contains(['.', '?', '!', ',', ':', ';']) || word.to_lowercase() != want.to_lowercase() {
+        if gap.contains(['.', '?', '!', ',', ':', ';']) || lower(word) != lower(want) {
             return None;
         }
         rest = after;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AuthorKind, Millis, burst::Burst, judge::talk::Standing};
+use crate::{AuthorKind, Millis, burst::Burst, hash::hash, judge::talk::Standing};
 
 /// At most this many people are remembered; who was silent longest goes first (names of floor.md 1 have the same bound).
 const MAX_PEOPLE: usize = 512;
@@ -44,20 +44,6 @@ pub(crate) struct People {
     index: Vec<(u64, u16)>,
     touches: u64,
     humans: u32,
-}
-
-/// FNV-1a: stable between runs and versions, which `std`'s hasher does not promise.
-pub(crate) fn hash(text: &str) -> u64 {
-    fnv(text.bytes())
-}
-
-/// The same of the text in lower case, without a copy of what is ASCII.
-pub(crate) fn hash_lower(text: &str) -> u64 {
-    if text.is_ascii() { fnv(text.bytes().map(|b| b.to_ascii_lowercase())) } else { hash(&text.to_lowercase()) }
-}
-
-fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 impl People {

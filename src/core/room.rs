@@ -29,14 +29,14 @@ use crate::{
     names::Names,
     obligation::Obligation,
     people::{People, PersonaNo, Who},
-    shingle::Shingles,
+    reading::Reading,
 };
 use floor::{Flight, Floor};
 use outbox::{Post, Sending};
 use restraint::Restraint;
 
 /// Format of a stored [`Room`]; a store that finds another rebuilds the room from the ledger.
-pub const SNAPSHOT_FORMAT: u32 = 2;
+pub const SNAPSHOT_FORMAT: u32 = 3;
 
 /// Lines whose author is remembered, to tell whom a bare reply link is for. A reply goes back further than this in under 1 %
 /// of links of the archives; such a link counts as one to somebody else.
@@ -88,6 +88,9 @@ pub struct Room {
     tally: Tally,
     #[serde(skip, default = "Judges::embedded")]
     judges: &'static Judges,
+    /// The line that is read just now: its memory is used again for the next.
+    #[serde(skip)]
+    reading: Reading,
     /// For training: what the models were asked.
     #[serde(skip)]
     observed: Option<Vec<Observation>>,
@@ -103,7 +106,8 @@ struct Overtaken {
 struct Stated {
     who: Who,
     line: Line,
-    words: Shingles,
+    /// Its words in order, as [`words_of`](crate::shingle::words_of) finds them.
+    words: Vec<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -175,6 +179,7 @@ impl Room {
             catching_up: false,
             tally: Tally::default(),
             judges: Judges::embedded(),
+            reading: Reading::default(),
             observed: None,
         };
         room.enrol();

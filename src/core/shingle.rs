@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{people::hash_lower, text::next_word};
+use crate::{
+    hash::{hash_letters, hash_lower},
+    text::Tokens,
+};
 
 /// Hashes kept of a post (floor.md 1).
 const MAX_SHINGLES: usize = 64;
@@ -15,21 +18,27 @@ const SAME: f64 = 0.8;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shingles(Vec<u64>);
 
+/// The words of the beginning of a text, in order: as many as a post's runs are made of. Runs are made of them only when two texts
+/// are compared, which is for few of those that are kept.
+pub(crate) fn words_of(text: &str, words: &mut Vec<u64>) {
+    words.clear();
+    let tokens = Tokens::of(text);
+    let ascii = tokens.ascii;
+    words.extend(tokens.take(MAX_SHINGLES + RUN).map(|t| {
+        let word = text.get(t.start..t.end).unwrap_or_default();
+        if ascii { hash_letters(t.letters, word.as_bytes().get(size_of::<u64>()..).unwrap_or_default()) } else { hash_lower(word) }
+    }));
+}
+
 impl Shingles {
     pub(crate) fn of(text: &str) -> Self {
-        let mut hashes = [0; MAX_SHINGLES + RUN];
-        let mut count = 0;
-        let mut rest = text;
-        for hash in &mut hashes {
-            let (_, word, tail) = next_word(rest);
-            if word.is_empty() {
-                break;
-            }
-            *hash = hash_lower(word);
-            count += 1;
-            rest = tail;
-        }
-        let words = hashes.get(..count).unwrap_or_default();
+        let mut words = Vec::new();
+        words_of(text, &mut words);
+        Self::of_words(&words)
+    }
+
+    /// Those of the words that [`words_of`] found.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
         let join = |run: &[u64]| run.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, w| (h.rotate_left(5) ^ w).wrapping_mul(0x0100_0000_01b3));
         let mut runs: Vec<u64> = match words {
             [] => Vec::new(),

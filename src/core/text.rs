@@ -1,17 +1,25 @@
 //! What the form of a line says: question, request, thanks, taking back, a finished sentence.
 //!
-//! One pass over the bytes, no allocation: this runs for every line of every room. The word lists follow the rules that the
+//! [`crate::reading`] walks over the words. Their lists follow the rules that the
 //! replay metrics are defined by (docs/replay.md), so that live use and scoring mean the same by "asks".
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use scan::{Found, letters_of, scan};
+use scan::letters_of;
 use word::Word;
 
+mod lexicon;
 mod scan;
+mod sort;
+mod tokens;
 mod word;
 
+pub(crate) use lexicon::Known;
 pub(crate) use scan::next_word;
+pub(crate) use sort::Sort;
+pub(crate) use tokens::Tokens;
 
 /// The form of one line, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,64 +62,106 @@ impl Form {
     }
 }
 
-/// A line longer than this and ending a sentence looks finished (31 % of direct questions still have a line to come after
-/// 2.5 s; length and ending tell which).
-const COMPLETE_MIN_CHARS: usize = 20;
 /// A thanks shorter than this holds nothing else.
 const BARE_THANKS_MAX_BYTES: usize = 60;
 
-/// Reads the form of a line. `text` may be of any length; the caller cuts it.
-pub(crate) fn form(text: &str) -> Form {
-    let mut form = Form::default();
-    form.set(Form::SHORT, text.len() < BARE_THANKS_MAX_BYTES);
-    form.set(Form::COMPLETE, ends_sentence(text) && text.chars().nth(COMPLETE_MIN_CHARS).is_some());
-    let body = strip_address(text);
-    let mut at_start = true;
-    let (mut prev, mut prev2) = (Word::Other, Word::Other);
-    let mut rest = body;
-    loop {
-        let Found { gap, word, tail, letters } = scan(rest);
-        let single = matches!(gap.as_bytes(), [b' ']);
-        if !single && gap.contains(['?', '\u{ff1f}']) {
-            form.set(Form::QUESTION, true);
-        }
-        if word.is_empty() {
-            break;
-        }
-        if is_url(word, tail) {
-            rest = skip_url(tail);
-            (prev2, prev) = (Word::Other, Word::Other);
-            at_start = false;
-            continue;
-        }
-        let w = Word::of(letters, word.len());
-        if at_start {
-            at_start = opener_gap(gap) && w.is_filler();
-            if opener_gap(gap) && w.asks_at_start() {
-                form.set(Form::QUESTION, true);
-            }
-        }
-        if w != Word::Other {
-            form.set(Form::REQUEST, w.requests_alone() || pair_requests(prev2, prev, gap, w));
-            form.set(Form::THANKS, w.thanks_alone() || single && pair_thanks(prev, w));
-        }
-        prev2 = if single || is_apostrophe(gap) { prev } else { Word::Other };
-        prev = w;
-        rest = tail;
-    }
-    form
+/// The form of a line on the way through its words.
+pub(crate) struct FormPass {
+    form: Form,
+    /// Nothing but fillers came yet.
+    at_start: bool,
+    /// The last word, and the one before it where one space or apostrophe stands between.
+    prev: Word,
+    prev2: Word,
 }
 
-fn ends_sentence(text: &str) -> bool {
+impl FormPass {
+    /// Before the first word of a line of this length.
+    pub(crate) fn of(bytes: usize) -> Self {
+        let mut form = Form::default();
+        form.set(Form::SHORT, bytes < BARE_THANKS_MAX_BYTES);
+        Self { form, at_start: true, prev: Word::Other, prev2: Word::Other }
+    }
+
+    /// It looks finished.
+    pub(crate) fn complete(&mut self) {
+        self.form.set(Form::COMPLETE, true);
+    }
+
+    /// A question mark stands in it.
+    pub(crate) fn asks(&mut self) {
+        self.form.set(Form::QUESTION, true);
+    }
+
+    /// The next is a link.
+    pub(crate) fn link(&mut self) {
+        (self.at_start, self.prev2, self.prev) = (false, Word::Other, Word::Other);
+    }
+
+    /// The next word, and what stands before it.
+    #[inline]
+    pub(crate) fn word(&mut self, gap: &[u8], known: Known) {
+        let (form, w) = (&mut self.form, known.word);
+        if self.at_start {
+            let opens = opener_gap(gap);
+            form.set(Form::QUESTION, opens && w.asks_at_start());
+            self.at_start = opens && w.is_filler();
+        }
+        let joint = Joint::of(gap);
+        if w != Word::Other {
+            form.set(Form::REQUEST, w.requests_alone() || pair_requests(self.prev2, self.prev, joint, w));
+            form.set(Form::THANKS, w.thanks_alone() || joint == Joint::Space && pair_thanks(self.prev, w));
+        }
+        self.prev2 = if joint == Joint::Other { Word::Other } else { self.prev };
+        self.prev = w;
+    }
+
+    pub(crate) fn done(self) -> Form {
+        self.form
+    }
+}
+
+/// What stands between two words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    Space,
+    Apostrophe,
+    Other,
+}
+
+impl Joint {
+    fn of(gap: &[u8]) -> Self {
+        match gap {
+            b" " => Self::Space,
+            b"'" | b"\xe2\x80\x99" => Self::Apostrophe,
+            _ => Self::Other,
+        }
+    }
+}
+
+const WIDE_MARK: &[u8] = "\u{ff1f}".as_bytes();
+
+/// Whether a question mark may stand anywhere in a text: most lines are spared the look at their gaps by this.
+pub(crate) fn may_ask(text: &str) -> bool {
+    text.as_bytes().contains(&b'?') || text.contains('\u{ff1f}')
+}
+
+/// Whether what stands between two words holds a question mark.
+pub(crate) fn gap_asks(gap: &[u8]) -> bool {
+    gap.contains(&b'?') || gap.windows(WIDE_MARK.len()).any(|w| w == WIDE_MARK)
+}
+
+/// Whether a text without what is blank after it ends as a sentence does.
+pub(crate) fn ends_sentence(text: &str) -> bool {
     matches!(
-        text.trim_end().chars().next_back(),
+        text.chars().next_back(),
         Some('.' | '?' | '!' | ')' | '\u{2026}' | '\u{3002}' | '\u{ff1f}' | '\u{ff01}' | '\u{ff0e}' | '\u{ff09}')
     )
 }
 
 /// Fillers before the first word of a question are separated by these only.
-fn opener_gap(gap: &str) -> bool {
-    gap.bytes().all(|c| matches!(c, b',' | b'.' | b'!' | b':' | b' ' | b'\t' | b'\r' | b'\n'))
+fn opener_gap(gap: &[u8]) -> bool {
+    gap.iter().all(|c| matches!(c, b',' | b'.' | b'!' | b':' | b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// `name: text`, `@name, text`: gives the text.
@@ -130,25 +180,25 @@ pub(crate) fn strip_address(text: &str) -> &str {
     after.strip_prefix([':', ',', ';', '>']).map_or(text, str::trim_start)
 }
 
-fn is_url(word: &str, tail: &str) -> bool {
-    tail.starts_with("://") && (word.eq_ignore_ascii_case("http") || word.eq_ignore_ascii_case("https"))
-}
-
-fn skip_url(tail: &str) -> &str {
-    let end = tail.find(char::is_whitespace).unwrap_or(tail.len());
-    tail.split_at(end).1
+/// Where a link ends, if this word before `://` begins one.
+pub(crate) fn url_end(text: &str, word: &[u8], word_end: usize) -> Option<usize> {
+    if !word.eq_ignore_ascii_case(b"http") && !word.eq_ignore_ascii_case(b"https") {
+        return None;
+    }
+    let tail = text.get(word_end..)?;
+    Some(word_end + tail.find(char::is_whitespace).unwrap_or(tail.len()))
 }
 
 /// Whether the word is one that every line may hold, so that it names nobody by itself.
 pub(crate) fn is_common_word(word: &str) -> bool {
-    Word::of(letters_of(word), word.len()) != Word::Other
+    Known::of(letters_of(word), word.as_bytes()).word != Word::Other
         || matches!(word.to_ascii_lowercase().as_str(), "a" | "an" | "the" | "may" | "mark" | "rose" | "hope" | "grace" | "bill" | "art")
 }
 
 /// Two or three words that say that help is wanted, with one space or apostrophe between.
-fn pair_requests(prev2: Word, prev: Word, gap: &str, w: Word) -> bool {
-    match gap {
-        " " => match (prev, w) {
+fn pair_requests(prev2: Word, prev: Word, joint: Joint, w: Word) -> bool {
+    match joint {
+        Joint::Space => match (prev, w) {
             (Word::Does, Word::Any)
             | (Word::Is, Word::There)
             | (Word::Can, Word::I)
@@ -167,12 +217,9 @@ fn pair_requests(prev2: Word, prev: Word, gap: &str, w: Word) -> bool {
             (Word::T, Word::Work) => prev2 == Word::Doesn,
             _ => false,
         },
-        _ => is_apostrophe(gap) && (prev, w) == (Word::What, Word::S),
+        Joint::Apostrophe => (prev, w) == (Word::What, Word::S),
+        Joint::Other => false,
     }
-}
-
-fn is_apostrophe(gap: &str) -> bool {
-    matches!(gap, "'" | "\u{2019}")
 }
 
 fn pair_thanks(prev: Word, w: Word) -> bool {
@@ -202,9 +249,8 @@ pub(crate) fn takes_back(text: &str, is_name: impl Fn(&str) -> bool) -> bool {
         &["solved", "it"],
     ];
     let Some(words) = few_words(text) else { return false };
-    let said: Vec<String> =
-        words.into_iter().filter(|w| !is_name(w) && !matches!(w.as_str(), "oh" | "ok" | "ah" | "actually" | "sorry" | "i")).collect();
-    PHRASES.iter().any(|p| p.iter().eq(said.iter()))
+    let said = || words.said().filter(|w| !matches!(*w, "oh" | "ok" | "ah" | "actually" | "sorry" | "i") && !is_name(w));
+    PHRASES.iter().any(|p| said().eq(p.iter().copied()))
 }
 
 /// Whether the line is a persona's name alone or a greeting.
@@ -216,23 +262,33 @@ pub(crate) fn greets(text: &str, is_name: impl Fn(&str) -> bool) -> bool {
             "hi" | "hey" | "hello" | "hiya" | "howdy" | "yo" | "greetings" | "good" | "morning" | "evening" | "afternoon" | "day" | "there"
         )
     };
-    !words.is_empty() && words.iter().all(|w| is_name(w) || hello(w))
+    words.said().next().is_some() && words.said().all(|w| hello(w) || is_name(w))
 }
 
-fn few_words(text: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut rest = text;
-    loop {
-        let (_, word, tail) = next_word(rest);
-        if word.is_empty() {
-            return Some(words);
-        }
-        if words.len() == FEW_WORDS {
-            return None;
-        }
-        words.push(word.to_lowercase());
-        rest = tail;
+/// The words of a short line, in lower case.
+struct FewWords<'t>([Cow<'t, str>; FEW_WORDS]);
+
+impl FewWords<'_> {
+    fn said(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(AsRef::as_ref).take_while(|w: &&str| !w.is_empty())
     }
+}
+
+fn few_words(text: &str) -> Option<FewWords<'_>> {
+    let mut words = [const { Cow::Borrowed("") }; FEW_WORDS];
+    let mut rest = text;
+    for place in &mut words {
+        let (_, word, tail) = next_word(rest);
+        (*place, rest) = (lower(word), tail);
+    }
+    let (_, beyond, _) = next_word(rest);
+    beyond.is_empty().then_some(FewWords(words))
+}
+
+/// A word in lower case, without a copy where it is so already.
+pub(crate) fn lower(word: &str) -> Cow<'_, str> {
+    let is_lower = word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase());
+    if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) }
 }
 
 #[cfg(test)]

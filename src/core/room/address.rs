@@ -1,11 +1,7 @@
 //! Whom a line is for.
 
 use super::{By, Room};
-use crate::{
-    Audience, Item, Mention, Place, Why,
-    burst::To,
-    people::{Who, hash},
-};
+use crate::{Audience, Item, Mention, Place, Why, burst::To, hash::hash, people::Who};
 
 /// Whom a line is for, with the people that it names or replies to.
 pub(super) struct Addressed {

@@ -6,7 +6,7 @@ use crate::{
     burst::Burst,
     newest::keep,
     people::{PersonaNo, Who},
-    shingle::Shingles,
+    shingle::{Shingles, words_of},
     text::Form,
 };
 
@@ -230,8 +230,13 @@ impl Room {
         if form.question() {
             return;
         }
-        let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
-        keep(&mut self.stated, MAX_STATED, Stated { who, line, words: Shingles::of(text) });
+        // The memory of the oldest is used again.
+        let oldest = if self.stated.len() == MAX_STATED { self.stated.pop_front() } else { None };
+        let mut stated = oldest.unwrap_or_else(|| Stated { who, line: Line { seq: 0, platform_id: String::new() }, words: Vec::new() });
+        (stated.who, stated.line.seq) = (who, item.seq);
+        stated.line.platform_id.clone_from(&item.platform_id);
+        words_of(text, &mut stated.words);
+        self.stated.push_back(stated);
     }
 
     /// A line that was changed or taken back says nothing any more that a draft could repeat.
@@ -243,7 +248,7 @@ impl Room {
     pub(super) fn stated_since(&self, id: ObligationId, words: &Shingles) -> Option<&Line> {
         let o = self.obligation(id)?;
         let asked = self.burst(o.burst?)?.lines.first()?.line.seq;
-        let same = |s: &&Stated| s.line.seq > asked && o.who != Some(s.who) && s.words.same(words);
+        let same = |s: &&Stated| s.line.seq > asked && o.who != Some(s.who) && Shingles::of_words(&s.words).same(words);
         self.stated.iter().find(same).map(|s| &s.line)
     }
 

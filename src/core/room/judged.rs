@@ -5,12 +5,12 @@ use crate::{
     Bars, Item, Judge, Likelihood, Line, Measured, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
     burst::Burst,
     judge::{
-        signs::{Signs, Words},
         talk,
         weigh::{Later, Toward},
     },
     obligation::Obligation,
     people::{PersonaNo, Who},
+    reading::Reading,
     text::Form,
 };
 
@@ -27,14 +27,6 @@ pub(super) enum Weighing {
     Answered(Option<Line>),
     /// It is not for us.
     NotWanted,
-}
-
-/// What the words of a line show.
-pub(super) struct Read {
-    pub(super) form: Form,
-    pub(super) signs: Signs,
-    pub(super) words: Words,
-    pub(super) bytes: u32,
 }
 
 /// A probability in thousandths, as bars and records have it.
@@ -88,7 +80,7 @@ impl Room {
     }
 
     /// Weighs a line of somebody beside every open burst of others.
-    pub(super) fn hear_beside(&mut self, who: Who, item: &Item, read: &Read, addressed: &Addressed, at: Millis) {
+    pub(super) fn hear_beside(&mut self, who: Who, item: &Item, read: &Reading, addressed: &Addressed, at: Millis) {
         self.talk.trim(at);
         if self.active.iter().all(|b| b.who == who) {
             return;

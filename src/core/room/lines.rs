@@ -1,13 +1,14 @@
 //! Items: lines, edits, deletes and reactions, and the bursts they make.
 
-use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room, judged::Read};
+use super::{About, By, MAX_RECENT, MAX_RESTING, Out, Room};
 use crate::{
     Audience, AuthorKind, Item, ItemKind, Line, Millis, ObligationKind, Place, What, Why,
     burst::{Burst, Said, To},
-    judge::signs::{self, Signs},
+    hash::hash,
+    judge::signs::Signs,
     newest::keep,
-    people::{Who, hash},
-    text::{Form, form, greets, next_word, takes_back},
+    people::Who,
+    text::{Form, greets, lower, next_word, takes_back},
 };
 
 /// Text past this is not read (floor.md 1).
@@ -61,20 +62,21 @@ impl Room {
         let text = cut(&item.text);
         let found = self.mentions_of(&item, text);
         let mut addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
-        let mut form = form(text);
-        let (signs, words) = signs::read(text);
+        let mut reading = std::mem::take(&mut self.reading);
+        reading.read(text, self.judged());
+        let (mut form, signs) = (reading.form, reading.signs);
         self.tell_about_from_to(&mut addressed.to, form, signs);
         if addressed.to.personas != 0 && !form.complete() && self.may_greet(text) && greets(text, |w| self.names.is_persona(w)) {
             form = form.made_complete();
+            reading.form = form;
         }
         let last_at = self.people.get(who).and_then(|p| p.last_at);
         let silence = last_at.map(|l| (item.at - l).max(0));
         let at = last_at.map_or(item.at, |l| l.max(item.at));
         let heard = if self.catching_up { at.min(self.now) } else { self.now };
-        let read = Read { form, signs, words, bytes: text.len() as u32 };
         if person {
             if self.judged() {
-                self.hear_beside(who, &item, &read, &addressed, at);
+                self.hear_beside(who, &item, &reading, &addressed, at);
             }
             if addressed.to.others {
                 self.author_turns(who, form.thanks());
@@ -85,7 +87,7 @@ impl Room {
         let taken_back = person && self.owes_to(who) && takes_back(text, |w| self.names.is_persona(w));
         self.remember(&item.platform_id, By::Person(who));
         let line = Line { seq: item.seq, platform_id: item.platform_id };
-        let said = Said { line, form, signs, bytes: read.bytes, to: addressed.to.clone() };
+        let said = Said { line, form, signs, bytes: reading.bytes, to: addressed.to.clone() };
         let mut burst = self.join_or_begin(who, at, silence, &said, out);
         burst.late = self.catching_up && self.now - at > BACKLOG_AGE_MS;
         if burst.lines.is_empty() {
@@ -94,7 +96,8 @@ impl Room {
                 self.look_back(&mut burst, at);
             }
         }
-        burst.say(said, &read.words);
+        burst.say(said, &reading.words);
+        self.reading = reading;
         // The line joins the past only now: a burst is judged by what was before it.
         self.people.spoke(who, at, item.author.kind);
         self.note_line(who, &addressed, person, at);
@@ -127,9 +130,11 @@ impl Room {
         let who = self.seat(&item.author.id, AuthorKind::Own);
         let mut burst = Burst::new(out.next_burst(), who, None);
         let text = cut(&item.text);
-        let (signs, words) = signs::read(text);
+        let mut reading = std::mem::take(&mut self.reading);
+        reading.read(text, self.judged());
         let line = Line { seq: item.seq, platform_id: item.platform_id.clone() };
-        burst.say(Said { line, form: form(text), signs, bytes: text.len() as u32, to }, &words);
+        burst.say(Said { line, form: reading.form, signs: reading.signs, bytes: reading.bytes, to }, &reading.words);
+        self.reading = reading;
         (burst.began_at, burst.last_at, burst.heard) = (item.at, item.at, self.now);
         let id = burst.id;
         self.active.push(burst);
@@ -152,7 +157,7 @@ impl Room {
     fn may_greet(&self, text: &str) -> bool {
         const LONGEST_GREETING_BYTES: usize = 64;
         let (_, first, _) = next_word(text);
-        text.len() <= LONGEST_GREETING_BYTES && (greets(first, |_| false) || self.names.is_persona(&first.to_lowercase()))
+        text.len() <= LONGEST_GREETING_BYTES && (greets(first, |_| false) || self.names.is_persona(&lower(first)))
     }
 
     pub(super) fn remember(&mut self, platform_id: &str, by: By) {
@@ -283,8 +288,9 @@ impl Room {
         let found = self.mentions_of(item, text);
         let person = item.author.kind.is_person();
         let mut addressed = self.address(item, found.as_deref().unwrap_or(&item.mentions), person);
-        let (form, heard) = (form(text), self.now);
-        let (signs, words) = signs::read(text);
+        let mut reading = std::mem::take(&mut self.reading);
+        reading.read(text, self.judged());
+        let (form, signs, heard) = (reading.form, reading.signs, self.now);
         self.tell_about_from_to(&mut addressed.to, form, signs);
         let mut changed = false;
         if let Some(b) = self.burst_mut(id)
@@ -292,14 +298,15 @@ impl Room {
         {
             // What was settled stays so, unless the edit addresses a persona that it did not address before.
             let adds = addressed.to.personas & !l.to.personas != 0;
-            (l.form, l.signs, l.bytes, l.to) = (form, signs, text.len() as u32, addressed.to);
-            b.weighed.words.join(&words);
+            (l.form, l.signs, l.bytes, l.to) = (form, signs, reading.bytes, addressed.to);
+            b.weighed.words.join(&reading.words);
             changed = !b.settled || adds;
             b.settled &= !adds;
             if changed {
                 b.heard = b.heard.max(heard);
             }
         }
+        self.reading = reading;
         if changed && takes_back(text, |w| self.names.is_persona(w)) {
             self.withdraw_burst(id, Why::NeverMind, out);
         } else if changed {

@@ -1,5 +1,7 @@
 //! Finds the words of a text. It is the innermost loop of everything that reads lines, so it looks at eight bytes at once.
 
+use crate::hash::{SMALL, first_eight, up_to};
+
 /// The next word of a text.
 pub(super) struct Found<'t> {
     /// What stands before it.
@@ -47,8 +49,7 @@ pub(super) fn scan(text: &str) -> Found<'_> {
     if tail.as_bytes().first().is_some_and(|c| !c.is_ascii()) {
         return scan_wide(text, start);
     }
-    let beyond = u64::MAX.checked_shl(u8::BITS * end as u32).unwrap_or(0);
-    Found { gap, word, tail, letters: (eight | each(0x20)) & !beyond }
+    Found { gap, word, tail, letters: (eight | SMALL) & up_to(end) }
 }
 
 /// The same where a character beyond ASCII stands in the run that starts there: letters of other scripts are words, their
@@ -72,27 +73,21 @@ const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The first eight bytes, the first one lowest; zeros after the end.
-fn first_eight(bytes: &[u8]) -> u64 {
-    let padded = || {
-        let mut eight = [0; 8];
-        for (to, from) in eight.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        eight
-    };
-    u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_else(padded))
-}
+const HIGH: u64 = each(0x80);
 
-/// How many of eight bytes come before the first that [`is_letter`] does not hold for.
-fn letters_before_other(eight: u64) -> usize {
-    const HIGH: u64 = each(0x80);
+/// The high bit of each of eight bytes that [`is_letter`] holds for.
+pub(super) fn is_letter_of_eight(eight: u64) -> u64 {
     // Sums of seven bits and a constant up to 0x80 stay within their byte, and reach its high bit from a limit on.
     let from = |bytes: u64, limit: u8| bytes + each(0x80 - limit);
     let within = |bytes: u64, low: u8, high: u8| from(bytes, low) & !from(bytes, high + 1);
     let ascii = eight & !HIGH;
-    let letter = within(ascii | each(0x20), b'a', b'z') | within(ascii, b'0', b'9') | within(ascii, b'_', b'_');
-    ((!letter | eight) & HIGH).trailing_zeros() as usize / 8
+    let letter = within(ascii | SMALL, b'a', b'z') | within(ascii, b'0', b'9') | within(ascii, b'_', b'_');
+    letter & !eight & HIGH
+}
+
+/// How many of eight bytes come before the first that [`is_letter`] does not hold for.
+fn letters_before_other(eight: u64) -> usize {
+    (!is_letter_of_eight(eight) & HIGH).trailing_zeros() as usize / 8
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn forms() {
         ("\u{5df2}\u{7ecf}\u{53ef}\u{4ee5}\u{4e86}\u{5417}\u{ff1f}", true, true, false, false),
         ("what\u{2019}s up", true, true, false, false),
     ] {
-        let f = form(text);
+        let f = crate::reading::Reading::of(text).form;
         assert_eq!((f.question(), f.request(), f.bare_thanks(), f.complete()), (question, request, thanks, complete), "{text:?}");
     }
 }

@@ -1,6 +1,4 @@
-//! The words that the rules about forms know, each found by one look into a table that is built at compile time.
-
-use super::scan::letters_of;
+//! The words that the rules about forms know.
 
 /// What a word is to the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +53,7 @@ pub(super) enum Word {
 }
 
 /// Every known word.
-const KNOWN: &[(Word, &[&str])] = &[
+pub(super) const KNOWN: &[(Word, &[&str])] = &[
     (Word::Filler, &["hi", "hey", "hello", "ok", "so", "and", "also", "well", "um", "umm", "ummm", "guys", "all", "please"]),
     (Word::Everyone, &["everyone"]),
     (Word::First, &["who", "whats", "when", "wheres", "hows", "am", "was", "did", "could", "will", "has", "have"]),
@@ -103,43 +101,7 @@ const KNOWN: &[(Word, &[&str])] = &[
     (Word::That, &["that"]),
 ];
 
-/// The longest known word has eight letters, so that each fits into a number.
-const LONGEST_WORD: usize = 8;
-const SLOT_BITS: u32 = 9;
-/// Found by trial: it gives each known word a slot of its own, and without that this file does not compile.
-const SPREAD: u64 = 0x4c86_7062_2d9b_8ebf;
-
-/// Known words by their slots.
-#[expect(clippy::indexing_slicing, reason = "a slot is below the length, and this runs at compile time")]
-static TABLE: [(u64, Word); 1 << SLOT_BITS] = {
-    let mut table = [(0, Word::Other); 1 << SLOT_BITS];
-    let mut classes = KNOWN;
-    while let [(word, spellings), more @ ..] = classes {
-        let mut spellings = *spellings;
-        while let [spelling, others @ ..] = spellings {
-            assert!(spelling.len() <= LONGEST_WORD);
-            let letters = letters_of(spelling);
-            assert!(table[slot(letters)].0 == 0);
-            table[slot(letters)] = (letters, *word);
-            spellings = others;
-        }
-        classes = more;
-    }
-    table
-};
-
-const fn slot(letters: u64) -> usize {
-    (letters.wrapping_mul(SPREAD) >> (u64::BITS - SLOT_BITS)) as usize
-}
-
 impl Word {
-    /// The word of these letters, of which there are so many.
-    #[inline]
-    pub(super) fn of(letters: u64, length: usize) -> Self {
-        let known = TABLE.get(slot(letters)).filter(|(known, _)| *known == letters && length <= LONGEST_WORD);
-        known.map_or(Self::Other, |(_, word)| *word)
-    }
-
     pub(super) fn is_filler(self) -> bool {
         matches!(self, Self::Filler | Self::Everyone)
     }
