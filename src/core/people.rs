@@ -118,6 +118,11 @@ impl People {
         self.humans = self.humans - u32::from(counted) + u32::from(kind.is_person());
     }
 
+    /// Forgets who talked with whom; what the personas said to them stays.
+    pub(crate) fn forget_talk(&mut self) {
+        self.seats.iter_mut().for_each(|p| p.standing.forget_talk());
+    }
+
     /// How many people have spoken.
     pub(crate) fn humans(&self) -> u32 {
         self.humans

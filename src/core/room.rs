@@ -60,7 +60,7 @@ pub struct Room {
     talk: Talk,
     recent: VecDeque<(u64, By)>,
     /// Bursts that are owed, or wait for a gate.
-    active: Vec<Burst>,
+    active: Vec<Box<Burst>>,
     /// Closed bursts that an edit, a delete or a join may still find, oldest first: whose, and which.
     resting: VecDeque<(Who, u64)>,
     owed: Vec<Obligation>,
@@ -308,11 +308,11 @@ impl Room {
     }
 
     fn burst(&self, id: u64) -> Option<&Burst> {
-        self.active.iter().find(|b| b.id == id)
+        self.active.iter().find(|b| b.id == id).map(AsRef::as_ref)
     }
 
     fn burst_mut(&mut self, id: u64) -> Option<&mut Burst> {
-        self.active.iter_mut().find(|b| b.id == id)
+        self.active.iter_mut().find(|b| b.id == id).map(AsMut::as_mut)
     }
 
     fn obligation(&self, id: ObligationId) -> Option<&Obligation> {

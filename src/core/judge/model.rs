@@ -58,10 +58,29 @@ pub struct Model {
 impl Model {
     /// The probability; the numbers come in one or several pieces.
     pub(crate) fn probability(&self, pieces: &[&[f64]]) -> f64 {
-        let numbers = pieces.iter().copied().flatten();
-        let odds = self.weights.iter().zip(numbers).fold(self.bias, |sum, (w, x)| sum + w * x);
+        let mut odds = self.bias;
+        let mut weights = self.weights.as_slice();
+        for numbers in pieces {
+            let (own, rest) = weights.split_at(numbers.len().min(weights.len()));
+            odds += dot(own, numbers);
+            weights = rest;
+        }
         1.0 / (1.0 + (-odds).exp())
     }
+}
+
+/// The dot product, by four sums that do not wait for each other. The order is part of the result: sums of floating point are no
+/// sums of numbers.
+fn dot(weights: &[f64], numbers: &[f64]) -> f64 {
+    let ((fours, rest), (by, left)) = (weights.as_chunks::<4>(), numbers.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (four, by) in fours.iter().zip(by) {
+        for (sum, (w, x)) in sums.iter_mut().zip(four.iter().zip(by)) {
+            *sum += w * x;
+        }
+    }
+    let [a, b, c, d] = sums;
+    (a + b) + (c + d) + rest.iter().zip(left).map(|(w, x)| w * x).sum::<f64>()
 }
 
 /// All models of one machine.
@@ -189,6 +208,17 @@ mod tests {
         let m = Model { bias: -1.0, weights: vec![2.0, 0.5] };
         assert!((m.probability(&[&[0.5], &[0.0]]) - 0.5).abs() < 1e-12);
         assert!(m.probability(&[&[0.5, 1.0]]) > 0.6);
+        // Each weight meets its own number, in one piece or several, whatever the length.
+        for length in 1..12 {
+            let m = Model { bias: 0.5, weights: (1..=length).map(f64::from).collect() };
+            for at in 0..length as usize {
+                let mut numbers = vec![0.0; length as usize];
+                numbers[at] = 0.25;
+                let want = 1.0 / (1.0 + (-(0.5 + 0.25 * (at + 1) as f64)).exp());
+                let (head, tail) = numbers.split_at(length as usize / 3);
+                assert_eq!((m.probability(&[&numbers]), m.probability(&[head, tail])), (want, want), "{length} {at}");
+            }
+        }
         assert!(Judges::silent().get(Judge::Me).probability(&[&[1.0; 62]]) == 0.0);
     }
 }

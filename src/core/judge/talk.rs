@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    numbers::{Past, ago, count, few, within, yes},
+    before::{Before, KEPT_MS, MINUTE_MS, Round, TALK_MS},
     signs::Words,
 };
 use crate::{
@@ -16,9 +16,6 @@ use crate::{
     people::{Person, PersonaNo, Who},
 };
 
-const MINUTE_MS: Millis = 60_000;
-/// Lines older than this are past.
-const KEPT_MS: Millis = 10 * MINUTE_MS;
 /// A room does not say more in ten minutes that one person could follow.
 const MAX_KEPT: usize = 256;
 /// Questions to the room that are remembered.
@@ -27,8 +24,6 @@ const MAX_ASKS: usize = 12;
 const MAX_HELPERS: usize = 6;
 /// Lines in which side talk shows.
 const SIDE_LINES: usize = 6;
-/// Speakers are told apart up to so many.
-const MAX_SPEAKERS: usize = 15;
 
 /// Who said or was told something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +41,8 @@ struct Spoke {
     by: By,
     /// The one that it was to, if that showed.
     to: Option<By>,
+    /// The number of the speaker's line before: where that is not among some last lines, this one is their first of those.
+    follows: u64,
 }
 
 /// How somebody stands to the others.
@@ -53,6 +50,8 @@ struct Spoke {
 pub(crate) struct Standing {
     /// Lines so far.
     lines: u32,
+    /// The number of the last of them among the room's.
+    last: u64,
     /// When they last spoke to somebody, and to whom.
     spoke_to: Option<(Millis, By)>,
     /// When somebody last spoke to them, and who.
@@ -75,12 +74,23 @@ struct Ours {
 }
 
 impl Standing {
-    /// Notes a line of theirs.
-    pub(crate) fn note_line(&mut self, at: Millis, to: Option<By>) {
+    /// Notes a line of theirs, by its number among the room's.
+    pub(crate) fn note_line(&mut self, at: Millis, to: Option<By>, number: u64) {
         self.lines = self.lines.saturating_add(1);
+        self.last = number;
         if let Some(to) = to {
             self.spoke_to = Some((at, to));
         }
+    }
+
+    /// The number of their last line.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Forgets all but what the personas said to them, which is noted under every gate.
+    pub(crate) fn forget_talk(&mut self) {
+        *self = Self { ours: std::mem::take(&mut self.ours), ..Self::default() };
     }
 
     /// Notes a line of somebody else to them.
@@ -134,11 +144,13 @@ impl Standing {
 /// The last minutes of the room.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Talk {
+    /// How many lines there were; they are numbered from 1.
+    count: u64,
     lines: VecDeque<Spoke>,
     /// When somebody asked the room.
     asks: VecDeque<(Millis, Who)>,
-    /// The last post of each persona.
-    own: Vec<(PersonaNo, Millis)>,
+    /// The last post of each persona: when, and the number of the line.
+    own: Vec<(PersonaNo, Millis, u64)>,
 }
 
 /// Somebody to whom a post was.
@@ -152,16 +164,24 @@ pub(crate) struct Told {
 }
 
 impl Talk {
-    /// Notes a line or a post.
-    pub(crate) fn note(&mut self, at: Millis, by: By, to: Option<By>) {
-        keep(&mut self.lines, MAX_KEPT, Spoke { at, by, to });
+    /// Notes a line or a post, which follows that one of the same speaker; gives its number.
+    pub(crate) fn note(&mut self, at: Millis, by: By, to: Option<By>, follows: u64) -> u64 {
+        self.count += 1;
+        keep(&mut self.lines, MAX_KEPT, Spoke { at, by, to, follows });
+        self.count
     }
 
     /// Notes a post of a persona.
     pub(crate) fn note_own(&mut self, at: Millis, persona: PersonaNo, to: Option<By>) {
-        self.own.retain(|(p, _)| *p != persona);
-        self.own.push((persona, at));
-        self.note(at, By::Own(persona), to);
+        let before = self.own.iter().position(|(p, ..)| *p == persona).map(|i| self.own.remove(i));
+        let number = self.note(at, By::Own(persona), to, before.map_or(0, |(.., n)| n));
+        self.own.push((persona, at, number));
+    }
+
+    /// Forgets all but when the personas spoke, which is noted under every gate.
+    pub(crate) fn forget(&mut self) {
+        self.lines.clear();
+        self.asks.clear();
     }
 
     /// Notes that somebody asked whoever is there.
@@ -192,81 +212,51 @@ impl Talk {
     }
 
     /// How somebody stands to a persona as they begin to speak.
-    pub(crate) fn past(&self, who: Who, person: &Person, persona: PersonaNo, now: Millis) -> Past {
+    pub(crate) fn before(&self, who: Who, person: &Person, persona: PersonaNo, now: Millis) -> Before {
         let s = &person.standing;
         let gap = |t: Option<Millis>| t.map(|t| now - t);
-        let me_last = self.own.iter().find(|(p, _)| *p == persona).map(|(_, t)| *t);
         let ours = s.ours(persona);
         let me_to = ours.map(|o| o.at);
-        let me_gap = gap(me_to);
-        let helped = s.helped;
-        let helped_gap = gap(helped.map(|(t, _)| t));
-        let by_other = helped.filter(|(_, by)| *by != By::Own(persona));
-        let helped_since = by_other.is_some_and(|(t, _)| me_to.is_none_or(|m| t > m));
-        let mine = |ms: Millis| yes(me_gap.is_some_and(|g| !helped_since && g < ms));
-        let to_other = s.spoke_to.filter(|(_, to)| *to != By::Own(persona));
-        let to_other_within = |ms: Millis| yes(to_other.is_some_and(|(t, _)| now - t < ms));
-        let round = self.round(who, persona, me_to, now);
-        Past {
-            new_author: yes(s.lines == 0),
-            author_lines: count(s.lines as usize),
-            author_gap: ago(gap(person.last_at)),
-            me_gap: ago(gap(me_last)),
-            me_to_gap: ago(me_gap),
-            me_to_n: count(ours.map_or(0, |o| o.posts as usize)),
-            me_to_after: if me_to.is_some() { count(round.since) } else { NEVER_AFTER },
-            me_share: if round.lines == 0 { 0.0 } else { round.mine as f64 / round.lines as f64 },
-            me_lines: few(round.mine, 10),
-            pace: count(round.lines),
-            speakers: few(round.speakers, MAX_SPEAKERS),
-            others_talk: count(round.others),
-            to_me_last: yes(s.spoke_to.is_some() && to_other.is_none()),
-            to_other_last: yes(to_other.is_some()),
-            to_gap: ago(gap(s.spoke_to.map(|(t, _)| t))),
-            to_other_2m: to_other_within(2 * MINUTE_MS),
-            to_other_5m: to_other_within(5 * MINUTE_MS),
-            helped_other: yes(by_other.is_some()),
-            helped_gap: ago(helped_gap),
-            helped_since: yes(helped_since),
-            helped_2m: yes(helped_gap.is_some_and(|g| g < 2 * MINUTE_MS)),
-            helpers: few(s.helpers.iter().filter(|(_, t)| now - t <= KEPT_MS).count(), 4),
-            mine_last: mine(Millis::MAX),
-            mine_1m: mine(MINUTE_MS),
-            mine_2m: mine(2 * MINUTE_MS),
-            mine_5m: mine(5 * MINUTE_MS),
-            mine_10m: mine(KEPT_MS),
-            before_gap: within(gap(round.before.map(|l| l.at)), 5 * MINUTE_MS),
-            before_me: yes(round.before.is_some_and(|l| l.by == By::Own(persona))),
-            before_to_author: yes(round.before.is_some_and(|l| l.to == Some(By::Person(who)))),
-            side_talk: yes(self.side_talk(who, persona)),
-            spoke_direct: yes(ours.is_some_and(|o| o.direct)),
-            open_asks: self.asks.iter().filter(|(t, w)| *w != who && now - t < 2 * MINUTE_MS).count() as f64,
+        let by_other = s.helped.filter(|(_, by)| *by != By::Own(persona));
+        Before {
+            author_lines: s.lines,
+            author_gap: gap(person.last_at),
+            me_gap: gap(self.own.iter().find(|(p, ..)| *p == persona).map(|(_, t, _)| *t)),
+            me_to_gap: gap(me_to),
+            me_to_posts: ours.map_or(0, |o| o.posts),
+            spoke_direct: ours.is_some_and(|o| o.direct),
+            to_gap: gap(s.spoke_to.map(|(t, _)| t)),
+            to_me: s.spoke_to.is_some_and(|(_, to)| to == By::Own(persona)),
+            helped_gap: gap(s.helped.map(|(t, _)| t)),
+            helped_by_other: by_other.is_some(),
+            helped_since: by_other.is_some_and(|(t, _)| me_to.is_none_or(|m| t > m)),
+            helpers: s.helpers.iter().filter(|(_, t)| now - t <= KEPT_MS).count() as u32,
+            round: self.round(who, persona, me_to, now),
+            side_talk: self.side_talk(who, persona),
+            open_asks: self.asks.iter().filter(|(t, w)| *w != who && now - t < 2 * MINUTE_MS).count() as u32,
         }
     }
 
-    /// One look back over the kept lines.
-    fn round(&self, who: Who, persona: PersonaNo, me_to: Option<Millis>, now: Millis) -> Round<'_> {
+    /// One look back over the kept lines. Times that go back end it sooner.
+    fn round(&self, who: Who, persona: PersonaNo, me_to: Option<Millis>, now: Millis) -> Round {
         let (me, author) = (By::Own(persona), By::Person(who));
         let mut round = Round::default();
-        let mut seen = [None; MAX_SPEAKERS];
-        for l in self.lines.iter().rev().take_while(|l| now - l.at <= KEPT_MS) {
-            let other = l.by != me && l.by != author;
-            if l.by != author && round.before.is_none() {
-                round.before = Some(l);
-            }
-            round.since += usize::from(other && me_to.is_some_and(|t| l.at > t));
-            if now - l.at > 5 * MINUTE_MS {
-                continue;
-            }
-            round.lines += 1;
-            round.mine += usize::from(l.by == me);
-            round.others += usize::from(other);
-            if let Some(slot) = seen.iter_mut().find(|s| s.is_none_or(|by| by == l.by))
-                && slot.is_none()
-            {
-                *slot = Some(l.by);
-                round.speakers += 1;
-            }
+        if let Some(l) = self.lines.iter().rev().find(|l| l.by != author).filter(|l| now - l.at <= KEPT_MS) {
+            (round.gap, round.by_me, round.to_author) = (Some(now - l.at), l.by == me, l.to == Some(author));
+        }
+        let lately = self.lines.iter().rev().take_while(|l| now - l.at <= TALK_MS).count();
+        let first = self.count + 1 - lately as u64;
+        let mut authors = 0;
+        for l in self.lines.range(self.lines.len() - lately..) {
+            round.mine += u32::from(l.by == me);
+            authors += u32::from(l.by == author);
+            round.speakers += u32::from(l.follows < first);
+        }
+        round.lines = lately as u32;
+        round.others = round.lines - round.mine - authors;
+        if let Some(spoke) = me_to {
+            let since = self.lines.iter().rev().take_while(|l| now - l.at <= KEPT_MS && l.at > spoke);
+            round.since = since.filter(|l| l.by != me && l.by != author).count() as u32;
         }
         round
     }
@@ -281,19 +271,4 @@ impl Talk {
         }
         lines >= SIDE_LINES - 1 && two.iter().all(Option::is_some) && two.contains(&Some(By::Person(who)))
     }
-}
-
-/// Where the persona never spoke to somebody, this stands for the lines since: more than are kept of most rooms.
-const NEVER_AFTER: f64 = 4.0;
-
-#[derive(Default)]
-struct Round<'a> {
-    lines: usize,
-    mine: usize,
-    others: usize,
-    speakers: usize,
-    /// Lines of others since the persona spoke to the author.
-    since: usize,
-    /// The last line of anybody else.
-    before: Option<&'a Spoke>,
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    numbers::{Beside, Past, Said, Since, ago, count, few, seconds, yes},
+    before::Before,
+    numbers::{Beside, Past, Said, Since, count, few, seconds, yes},
     signs::{Signs, Words},
     talk::By,
 };
@@ -23,8 +24,8 @@ const MAY_ANSWER: f64 = 0.3;
 /// What a burst is judged by, beside its lines.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Weighed {
-    /// The past as it began.
-    pub(crate) past: Past,
+    /// The past as it began; none where nobody looked.
+    pub(crate) before: Option<Before>,
     /// How likely it is for the persona, and for the room, once it was gated.
     pub(crate) me: f64,
     pub(crate) room: f64,
@@ -92,15 +93,16 @@ impl Default for After {
 
 /// A later line of somebody else, as far as it concerns any burst.
 pub(crate) struct Later<'a> {
-    pub(crate) line: Line,
+    pub(crate) seq: u64,
+    pub(crate) platform_id: &'a str,
     pub(crate) who: Who,
     pub(crate) at: Millis,
     pub(crate) form: Form,
     pub(crate) signs: Signs,
     pub(crate) words: &'a Words,
-    pub(crate) bytes: u32,
-    /// Time since the last line of its author.
-    pub(crate) silence: Option<Millis>,
+    /// Its length, and the time since the last line of its author, as the model sees them.
+    pub(crate) length: f64,
+    pub(crate) answerer_gap: f64,
     /// It opens with a name or names somebody.
     pub(crate) names_anybody: bool,
     pub(crate) to_me: bool,
@@ -126,6 +128,11 @@ pub(crate) struct Toward {
 }
 
 impl Weighed {
+    /// What the models see of the past.
+    pub(crate) fn past(&self) -> Past {
+        self.before.as_ref().map(Before::numbers).unwrap_or_default()
+    }
+
     /// Takes up a line of the burst itself.
     pub(crate) fn add(&mut self, form: Form, signs: Signs, words: &Words) {
         self.words.join(words);
@@ -189,7 +196,7 @@ impl Weighed {
             after.second = after.second.max(likely);
         } else {
             (after.second, after.best, after.best_at, after.more_after_best) = (after.best, likely, later.at, 0);
-            after.answer = Some(later.line.clone());
+            after.answer = Some(Line { seq: later.seq, platform_id: later.platform_id.to_owned() });
         }
     }
 }
@@ -206,7 +213,7 @@ impl Burst {
     }
 
     /// The numbers of the burst itself.
-    pub(crate) fn numbers(&self, persona_bit: u64, used: Option<&Words>) -> Said {
+    pub(crate) fn numbers(&self, persona_bit: u64, used: Option<&Words>, past: &Past) -> Said {
         let w = &self.weighed;
         let (ask, you) = (self.any(|l| l.form.request()), self.any(|l| l.signs.you()));
         let responds = yes(self.lines.first().is_some_and(|l| l.signs.responds()));
@@ -235,22 +242,22 @@ impl Burst {
             first_person: self.any(|l| l.signs.first_person()),
             topic,
             fresh_ask: ask * yes(self.silence.is_none_or(|s| s >= FRESH_MS)),
-            mine_ask: ask * w.past.mine_5m,
-            mine_responds: responds * w.past.mine_5m,
+            mine_ask: ask * past.mine_5m,
+            mine_responds: responds * past.mine_5m,
             ask_responds: ask * responds,
             ask_you: ask * you,
-            ask_helped: ask * w.past.helped_2m,
-            ask_side: ask * w.past.to_other_5m,
+            ask_helped: ask * past.helped_2m,
+            ask_side: ask * past.to_other_5m,
             since: count(w.after.lines as usize),
             named_since: yes(w.after.named > 0),
             named_ask: ask * yes(w.after.named > 0),
-            ask_new: ask * w.past.new_author,
-            ask_author_gap: ask * w.past.author_gap,
-            ask_me_gap: ask * w.past.me_to_gap,
-            ask_mine_1m: ask * w.past.mine_1m,
-            state_mine_1m: (1.0 - ask) * w.past.mine_1m,
-            ask_pace: ask * w.past.pace,
-            ask_side_talk: ask * w.past.side_talk,
+            ask_new: ask * past.new_author,
+            ask_author_gap: ask * past.author_gap,
+            ask_me_gap: ask * past.me_to_gap,
+            ask_mine_1m: ask * past.mine_1m,
+            state_mine_1m: (1.0 - ask) * past.mine_1m,
+            ask_pace: ask * past.pace,
+            ask_side_talk: ask * past.side_talk,
             ask_length: ask * count(bytes),
             ask_marked: ask * self.any(|l| l.signs.ends_asking()),
         }
@@ -279,8 +286,8 @@ impl Burst {
             common_of_burst: share(w.words.len()),
             question: yes(later.form.question()),
             request: yes(later.form.request()),
-            length: count(later.bytes as usize),
-            answerer_gap: ago(later.silence),
+            length: later.length,
+            answerer_gap: later.answerer_gap,
             url: yes(later.signs.link()),
             thanks: yes(later.form.thanks()),
             responds: yes(later.signs.responds()),
@@ -310,7 +317,7 @@ impl Burst {
     /// The numbers of all that came after the burst.
     pub(crate) fn since(&self, now: Millis, owed: ObligationKind) -> Since {
         let w = &self.weighed;
-        let (a, past) = (&w.after, &w.past);
+        let (a, past) = (&w.after, w.past());
         let named = yes(a.named > 0);
         Since {
             any: 1.0 - a.none,

@@ -40,7 +40,7 @@ impl Room {
     /// Judges the bursts whose turn looks over.
     pub(super) fn gate_what_is_due(&mut self, out: &mut Out) {
         let now = self.now;
-        let due = |b: &&Burst| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
+        let due = |b: &&Box<Burst>| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
         if !self.active.iter().any(|b| due(&b)) {
             return;
         }
@@ -133,7 +133,7 @@ impl Room {
     }
 
     pub(super) fn bound_active(&mut self, out: &mut Out) {
-        let waiting = |b: &&Burst| b.gate_due.is_some();
+        let waiting = |b: &&Box<Burst>| b.gate_due.is_some();
         if self.active.len() <= MAX_ACTIVE {
             return;
         }

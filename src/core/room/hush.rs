@@ -6,8 +6,13 @@ use crate::{Millis, ObligationId, Policy, What, Why};
 impl Room {
     pub(super) fn on_policy(&mut self, policy: Policy, out: &mut Out) {
         let (was_hushed, old_mode) = (self.hushed(), self.policy.mode);
-        let first = self.policy.revision == 0;
+        let (first, was_judged) = (self.policy.revision == 0, self.judged());
         self.policy = policy;
+        match (was_judged, self.judged()) {
+            (true, false) => self.forget_talk(),
+            (false, true) => self.look_back_at_open(),
+            (true, true) | (false, false) => {}
+        }
         self.enrol();
         self.let_go_of_strangers(out);
         if first {

@@ -5,6 +5,7 @@ use crate::{
     Bars, Item, Judge, Likelihood, Line, Measured, Millis, ObligationId, ObligationKind, ObligationState, Observation, Odds, What, Why,
     burst::Burst,
     judge::{
+        numbers::{Past, Said, ago, count},
         talk,
         weigh::{Later, Toward},
     },
@@ -52,17 +53,26 @@ impl Room {
     pub(super) fn look_back(&self, b: &mut Burst, at: Millis) {
         b.since_us = self.last_spoke_to(b.who).map(|(t, _)| at - t);
         if let (Some(persona), Some(person)) = (self.persona_for(b.who), self.people.get(b.who)) {
-            b.weighed.past = self.talk.past(b.who, person, persona, at);
+            b.weighed.before = Some(self.talk.before(b.who, person, persona, at));
         }
+    }
+
+    /// From here on models judge: they see of what is open already what is known of the time before it, which is little.
+    pub(super) fn look_back_at_open(&mut self) {
+        let mut active = std::mem::take(&mut self.active);
+        for b in active.iter_mut().filter(|b| b.weighed.before.is_none()) {
+            self.look_back(b, b.began_at);
+        }
+        self.active = active;
     }
 
     /// Keeps what a line says about who talks with whom, once it was compared with the past.
     pub(super) fn note_talk(&mut self, who: Who, addressed: &Addressed, form: Form, at: Millis) {
         let persona = self.members.iter().find(|p| addressed.to.personas & 1 << p.0 != 0).copied();
         let to = persona.map(By::Own).or(addressed.target.map(By::Person));
-        self.talk.note(at, By::Person(who), addressed.target.map(By::Person));
         if let Some(p) = self.people.get_mut(who) {
-            p.standing.note_line(at, to);
+            let number = self.talk.note(at, By::Person(who), addressed.target.map(By::Person), p.standing.last());
+            p.standing.note_line(at, to, number);
         }
         if let Some(p) = addressed.target.filter(|t| *t != who).and_then(|t| self.people.get_mut(t)) {
             p.standing.note_help(at, who);
@@ -70,6 +80,13 @@ impl Room {
         if form.request() && to.is_none() && !addressed.to.others {
             self.talk.note_ask(at, who);
         }
+    }
+
+    /// From here on no model judges, and nothing is noted for one. What was noted goes: if models judge again, they begin with an
+    /// empty past and not with one that has a hole in it.
+    pub(super) fn forget_talk(&mut self) {
+        self.talk.forget();
+        self.people.forget_talk();
     }
 
     /// The author of these bursts speaks to somebody else.
@@ -91,14 +108,15 @@ impl Room {
             By::Own(_) => None,
         };
         let later = Later {
-            line: Line { seq: item.seq, platform_id: item.platform_id.clone() },
+            seq: item.seq,
+            platform_id: &item.platform_id,
             who,
             at,
             form: read.form,
             signs: read.signs,
             words: &read.words,
-            bytes: read.bytes,
-            silence: author.last_at.map(|l| at - l),
+            length: count(read.bytes as usize),
+            answerer_gap: ago(author.last_at.map(|l| at - l)),
             names_anybody: addressed.to.names,
             to_me: addressed.to.personas != 0 && addressed.to.why != Some(Why::NameInside),
             links_others: addressed.links_others,
@@ -120,7 +138,7 @@ impl Room {
             };
             let numbers = b.beside(&later, &toward).values();
             let likely = if toward.link { 1.0 } else { self.judges.get(Judge::Answer).probability(&[&numbers]) };
-            observed.extend(self.observation(Judge::Answer, b, &[&numbers], Some(&later.line), toward.owed));
+            observed.extend(self.observation(Judge::Answer, b, &[&numbers], Some(later.platform_id), toward.owed));
             if toward.owed == Some(ObligationKind::RoomQuestion)
                 && b.weighed.answer_below(self.policy.bars.answer_permille)
                 && reaches(likely, self.policy.bars.answer_permille)
@@ -144,11 +162,11 @@ impl Room {
         judge: Judge,
         b: &Burst,
         numbers: &[&[f64]],
-        line: Option<&Line>,
+        line: Option<&str>,
         owed: Option<ObligationKind>,
     ) -> Option<Observation> {
         self.observed.as_ref()?;
-        let (lines, line) = (b.platform_ids().collect(), line.map(|l| l.platform_id.clone()));
+        let (lines, line) = (b.platform_ids().collect(), line.map(str::to_owned));
         Some(Observation { judge, at: self.now, numbers: numbers.concat(), lines, line, owed })
     }
 
@@ -170,9 +188,14 @@ impl Room {
 
     /// Asks the two models about a burst whose turn looks over.
     pub(super) fn gate_embedded(&mut self, id: u64, out: &mut Out) {
+        if self.burst(id).is_some_and(|b| b.weighed.before.is_none()) {
+            // It began before models judged, and lay by when they came.
+            self.look_back_at_open();
+        }
         let Some(b) = self.burst(id) else { return };
         let persona = self.persona_for(b.who);
-        let (past, said) = (b.weighed.past.values(), self.numbers_of(b, persona).values());
+        let (past, said) = self.numbers_of(b, persona);
+        let (past, said) = (past.values(), said.values());
         let pieces: [&[f64]; 2] = [&past, &said];
         let (me, room) = (self.judges.get(Judge::Me).probability(&pieces), self.judges.get(Judge::Room).probability(&pieces));
         let (asks, asked) = (b.requests(), self.observation(Judge::Me, b, &pieces, None, None));
@@ -189,9 +212,11 @@ impl Room {
         self.burst_mut(burst)
     }
 
-    fn numbers_of(&self, b: &Burst, persona: Option<PersonaNo>) -> crate::judge::numbers::Said {
+    fn numbers_of(&self, b: &Burst, persona: Option<PersonaNo>) -> (Past, Said) {
         let used = persona.and_then(|p| self.people.get(b.who)?.standing.answered_words(p));
-        b.numbers(persona.map_or(0, |p| 1 << p.0), used)
+        let past = b.weighed.past();
+        let said = b.numbers(persona.map_or(0, |p| 1 << p.0), used, &past);
+        (past, said)
     }
 
     /// What follows from two probabilities, whoever gave them.
@@ -312,7 +337,8 @@ impl Room {
         if !soon || b.requests() {
             return false;
         }
-        let (past, said) = (b.weighed.past.values(), self.numbers_of(b, o.persona).values());
+        let (past, said) = self.numbers_of(b, o.persona);
+        let (past, said) = (past.values(), said.values());
         let pieces: [&[f64]; 2] = [&past, &said];
         let asked = self.observation(Judge::Statement, b, &pieces, None, Some(ObligationKind::Direct));
         let (burst, wants, bar) = (b.id, self.judges.get(Judge::Statement).probability(&pieces), self.policy.bars.statement_permille);

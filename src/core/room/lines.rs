@@ -57,13 +57,13 @@ impl Room {
     }
 
     fn on_message(&mut self, item: Item, out: &mut Out) {
-        let person = item.author.kind.is_person();
+        let (person, judged) = (item.author.kind.is_person(), self.judged());
         let who = self.seat(&item.author.id, item.author.kind);
         let text = cut(&item.text);
         let found = self.mentions_of(&item, text);
         let mut addressed = self.address(&item, found.as_deref().unwrap_or(&item.mentions), person);
         let mut reading = std::mem::take(&mut self.reading);
-        reading.read(text, self.judged());
+        reading.read(text, judged);
         let (mut form, signs) = (reading.form, reading.signs);
         self.tell_about_from_to(&mut addressed.to, form, signs);
         if addressed.to.personas != 0 && !form.complete() && self.may_greet(text) && greets(text, |w| self.names.is_persona(w)) {
@@ -75,11 +75,11 @@ impl Room {
         let at = last_at.map_or(item.at, |l| l.max(item.at));
         let heard = if self.catching_up { at.min(self.now) } else { self.now };
         if person {
-            if self.judged() {
+            if judged {
                 self.hear_beside(who, &item, &reading, &addressed, at);
-            }
-            if addressed.to.others {
-                self.author_turns(who, form.thanks());
+                if addressed.to.others {
+                    self.author_turns(who, form.thanks());
+                }
             }
             self.note_answers(who, &item, form, &addressed, at, out);
             self.note_statement(who, &item, text, form);
@@ -92,7 +92,7 @@ impl Room {
         burst.late = self.catching_up && self.now - at > BACKLOG_AGE_MS;
         if burst.lines.is_empty() {
             burst.began_at = at;
-            if person {
+            if person && judged {
                 self.look_back(&mut burst, at);
             }
         }
@@ -101,7 +101,7 @@ impl Room {
         // The line joins the past only now: a burst is judged by what was before it.
         self.people.spoke(who, at, item.author.kind);
         self.note_line(who, &addressed, person, at);
-        if person {
+        if person && judged {
             self.note_talk(who, &addressed, form, at);
         }
         (burst.last_at, burst.heard) = (at, heard);
@@ -128,7 +128,7 @@ impl Room {
             return;
         }
         let who = self.seat(&item.author.id, AuthorKind::Own);
-        let mut burst = Burst::new(out.next_burst(), who, None);
+        let mut burst = Box::new(Burst::new(out.next_burst(), who, None));
         let text = cut(&item.text);
         let mut reading = std::mem::take(&mut self.reading);
         reading.read(text, self.judged());
@@ -169,7 +169,7 @@ impl Room {
     }
 
     /// The author's last burst if the line joins it, else a new one. The burst is handed out of the room.
-    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said, out: &mut Out) -> Burst {
+    fn join_or_begin(&mut self, who: Who, at: Millis, silence: Option<Millis>, said: &Said, out: &mut Out) -> Box<Burst> {
         if let Some(i) = self.active.iter().rposition(|b| b.who == who) {
             if self.active.get(i).is_some_and(|b| self.joins(b, at, said)) {
                 return self.active.remove(i);
@@ -177,9 +177,9 @@ impl Room {
         } else if let Some(b) = self.people.get_mut(who).and_then(|p| p.rest.take())
             && self.joins(&b, at, said)
         {
-            return *b;
+            return b;
         }
-        Burst::new(out.next_burst(), who, silence)
+        Box::new(Burst::new(out.next_burst(), who, silence))
     }
 
     fn joins(&self, b: &Burst, at: Millis, said: &Said) -> bool {
@@ -270,7 +270,7 @@ impl Room {
             && p.rest.as_ref().is_none_or(|r| r.id <= b.id)
         {
             let key = (b.who, b.id);
-            p.rest = Some(Box::new(b));
+            p.rest = Some(b);
             self.resting.push_back(key);
         }
         if self.resting.len() > MAX_RESTING
@@ -388,7 +388,7 @@ impl Room {
         }
         let b = rest.take()?;
         let id = b.id;
-        self.active.push(*b);
+        self.active.push(b);
         Some(id)
     }
 

@@ -214,16 +214,16 @@ impl Room {
     }
 
     /// Lines that the asker added after the row went out are a burst of their own.
-    fn split_later_lines(&mut self, id: u64, cursor: u64, out: &mut Out) -> Option<Burst> {
+    fn split_later_lines(&mut self, id: u64, cursor: u64, out: &mut Out) -> Option<Box<Burst>> {
         let b = self.burst_mut(id)?;
         let at = b.lines.iter().position(|l| l.line.seq > cursor)?;
-        let mut later = Burst::new(out.next_burst(), b.who, Some(0));
+        let mut later = Box::new(Burst::new(out.next_burst(), b.who, Some(0)));
         later.lines = b.lines.split_off(at);
         (later.began_at, later.last_at, later.heard) = (b.last_at, b.last_at, b.heard);
         Some(later)
     }
 
-    fn follow_up_later_lines(&mut self, burst: Burst, persona: PersonaNo, out: &mut Out) {
+    fn follow_up_later_lines(&mut self, burst: Box<Burst>, persona: PersonaNo, out: &mut Out) {
         let (id, thanks) = (burst.id, burst.only_thanks());
         let addressed = burst.why(1 << persona.0);
         let direct = burst.personas() & 1 << persona.0 != 0;
