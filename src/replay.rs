@@ -41,6 +41,7 @@ mod truth;
 
 pub use args::{Args, Drafting};
 pub use drafter::{Desk, Drafter, Spent};
+pub use drive::Ticks;
 pub use error::ReplayError;
 pub use import::Format;
 pub use random::Random;

@@ -2,9 +2,11 @@
 //!
 //! It must not look ahead: a line reaches the machine when its time has come and not before.
 
+use std::time::{Duration, Instant};
+
 use parlor_core::{
     Author, AuthorKind, Draft, Echo, Effect, EffectId, EffectKind, Input, Item, ItemKind, Link, Member, Millis, ObligationId,
-    ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict,
+    ObligationKind, OutboxResult, Outcome, Policy, Room, Row, RowKind, Verdict, Why,
 };
 
 use super::{diary::Diary, drafter::Pen, seat::Seat};
@@ -28,6 +30,8 @@ pub(super) struct Drive {
     drafting: Option<Drafting>,
     posts: u64,
     steps_at_once: u32,
+    /// How long ticks took, where somebody wants to know.
+    ticks: Option<Box<Ticks>>,
     /// What happened, in order.
     pub log: Log,
 }
@@ -47,6 +51,29 @@ pub(super) struct Log {
     pub reactions: Vec<Vec<String>>,
     pub gate_calls: Vec<Vec<String>>,
     pub drafts: Vec<Vec<String>>,
+}
+
+/// How long single ticks took.
+#[derive(Default)]
+pub struct Ticks {
+    /// Those in which models were asked about a burst whose turn looked over.
+    pub gated: Vec<Duration>,
+    /// Those in which nothing was to be done.
+    pub idle: Vec<Duration>,
+}
+
+impl Ticks {
+    fn note(&mut self, took: Duration, effects: &[Effect]) {
+        let gates = |e: &Effect| match &e.kind {
+            EffectKind::Record(d) => matches!(d.why, Why::GateSilent | Why::Continues | Why::AsksRoom | Why::MayRemark),
+            _ => false,
+        };
+        if effects.is_empty() {
+            self.idle.push(took);
+        } else if effects.iter().any(gates) {
+            self.gated.push(took);
+        }
+    }
 }
 
 /// A post of the machine.
@@ -85,6 +112,7 @@ impl Listener for Drive {
             drafting: None,
             posts: 0,
             steps_at_once: 0,
+            ticks: None,
             log: Log::default(),
         }
     }
@@ -113,6 +141,17 @@ impl Drive {
     pub(super) fn observed(mut self) -> Self {
         self.room.start_observing();
         self
+    }
+
+    /// The time of each tick is taken down.
+    pub(super) fn timed(mut self) -> Self {
+        self.ticks = Some(Box::default());
+        self
+    }
+
+    /// How long ticks took.
+    pub(super) fn into_ticks(self) -> Ticks {
+        self.ticks.map(|ticks| *ticks).unwrap_or_default()
     }
 
     /// Lets everything happen that is due before that time.
@@ -188,7 +227,12 @@ impl Drive {
     /// One input to the machine. Last in, first out: the inputs that its effects lead to are put down in reverse.
     fn tell(&mut self, input: Input, follow: &mut Vec<Input>) {
         self.steps_at_once += 1;
-        for effect in self.room.step(self.now, input).into_iter().rev() {
+        let started = (self.ticks.is_some() && input == Input::Tick).then(Instant::now);
+        let effects = self.room.step(self.now, input);
+        if let (Some(started), Some(ticks)) = (started, &mut self.ticks) {
+            ticks.note(started.elapsed(), &effects);
+        }
+        for effect in effects.into_iter().rev() {
             self.perform(effect, follow);
         }
     }

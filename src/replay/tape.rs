@@ -1,10 +1,10 @@
 //! A room's lines as the machine would be given them, kept for benches: built once, played as often as wanted.
 
-use parlor_core::{Item, Member, Room};
+use parlor_core::{GateKind, Item, Member, Policy, Room};
 
 use super::{
     Args, ReplayError,
-    drive::{Drive, Listener, Stuck},
+    drive::{Drive, Listener, Stuck, Ticks},
     intake,
     seat::Seat,
 };
@@ -43,14 +43,31 @@ impl Tape {
         Ok(intake::read::<Self>(args, &Seat::of(args, None)?)?.rooms.into_iter().map(|r| r.listener).collect())
     }
 
+    /// The same lines for machines with this gate.
+    #[must_use]
+    pub fn gated_by(mut self, gate: GateKind) -> Self {
+        self.seat = self.seat.with_policy(Policy { gate, ..self.seat.plain_policy().clone() });
+        self
+    }
+
     /// Plays it to a new machine in closed loop, and gives the machine as it stands when nothing is due any more.
     pub fn play(self) -> Result<Room, ReplayError> {
-        let stuck = |Stuck(at)| ReplayError::Stuck { room: "tape".into(), at };
-        let mut drive = Drive::new("tape", self.persona, &self.seat);
-        for item in self.items {
-            drive.line(item).map_err(stuck)?;
-        }
-        drive.finish().map_err(stuck)?;
-        Ok(drive.into_room())
+        let drive = Drive::new("tape", self.persona, &self.seat);
+        run(drive, self.items).map(Drive::into_room)
     }
+
+    /// Plays it, and gives how long ticks took.
+    pub fn time(self) -> Result<Ticks, ReplayError> {
+        let drive = Drive::new("tape", self.persona, &self.seat).timed();
+        run(drive, self.items).map(Drive::into_ticks)
+    }
+}
+
+fn run(mut drive: Drive, items: Vec<Item>) -> Result<Drive, ReplayError> {
+    let stuck = |Stuck(at)| ReplayError::Stuck { room: "tape".into(), at };
+    for item in items {
+        drive.line(item).map_err(stuck)?;
+    }
+    drive.finish().map_err(stuck)?;
+    Ok(drive)
 }

@@ -32,13 +32,18 @@ fn figures_over_a_folder_of_archives() {
     let folder = dir.path().to_str().unwrap();
     let all = figures(&["core_inputs", "replay", "--archives", folder]);
     let find = |name: &str| all.iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no {name} in {all:?}"));
-    for name in ["core_inputs", "core_items", "replay.dev.lines_per_second", "replay.train.lines_per_second"] {
+    let speeds = ["core_inputs", "core_items", "core_inputs_embedded", "core_items_embedded"];
+    for name in speeds.into_iter().chain(["replay.dev.lines_per_second", "replay.train.lines_per_second"]) {
         let (value, baseline) = (find(name)["value"].as_f64().unwrap(), find(name)["baseline_value"].as_f64().unwrap());
         // Nothing is faster than the same lines only taken over, or only unpacked.
         assert!(value > 0.0 && baseline > value, "{name}: {value} beside {baseline}");
         let ratio = find(name)["ratio"].as_f64().unwrap();
         assert!((ratio - value / baseline).abs() < 1e-9);
     }
+    let gate = find("gate_evaluation");
+    // A tick in which models are asked takes longer than one in which nothing is done.
+    assert!(gate["ratio"].as_f64().unwrap() > 1.0 && gate["baseline_name"] == "idle_tick", "{gate}");
+    assert_eq!((&gate["target"]["below"], &find("core_inputs")["target"]["at_least"]), (&2.0.into(), &1_000_000.0.into()));
     assert_eq!(find("replay.train.lines_per_second")["target"]["at_least"], 300_000.0);
     for (name, beside) in [("missed_direct_rate", "mention_only"), ("butt_in_rate", "request_queue"), ("balanced_accuracy", "ceiling")] {
         let figure = find(&format!("replay.train.{name}"));

@@ -208,3 +208,41 @@ fn a_room_of_slow_people_teaches_a_longer_wait_and_a_fast_one_a_shorter_and_a_re
     let (slow, fast) = (wait_after(240_000), wait_after(30_000));
     assert!(fast < start && start < slow, "{fast} {start} {slow}");
 }
+
+#[test]
+fn models_that_judge_again_begin_with_an_empty_past_and_what_is_open_is_judged() {
+    let mut s = judged();
+    let gate = |s: &mut Stage, gate| {
+        let policy = Policy { gate, revision: s.room.policy().revision + 1, ..s.room.policy().clone() };
+        s.input(Input::Policy(Box::new(policy)));
+    };
+    let number = |s: &mut Stage, name: &str| {
+        let place = Judge::Me.numbers().iter().position(|(n, _)| *n == name).unwrap();
+        let asked = s.room.take_observed();
+        asked.iter().rev().find(|o| o.judge == Judge::Me).map(|o| o.numbers[place])
+    };
+    let ln_1p = |n: f64| n.ln_1p();
+    for who in ["bob", "cid", "bob"] {
+        s.says(who, "the shelf fell down");
+        s.run_for(40_000);
+    }
+    s.room.start_observing();
+    s.says("ada", "does anyone know how hot cone 6 has to be?");
+    s.run_for(40_000);
+    assert_eq!(number(&mut s, "pace"), Some(ln_1p(3.0)));
+    gate(&mut s, GateKind::Rules);
+    s.says("bob", "the other shelf fell down too");
+    s.run_for(40_000);
+    assert_eq!(number(&mut s, "pace"), None, "no model is asked");
+    // It begins under the rules, and its turn is over only under the models.
+    s.says("cid", "i put it up again");
+    gate(&mut s, GateKind::Embedded);
+    s.run_for(40_000);
+    assert_eq!(number(&mut s, "pace"), Some(0.0));
+    s.says("bob", "it fell down again");
+    s.run_for(40_000);
+    s.says("dan", "it will fall down once more");
+    s.run_for(40_000);
+    assert_eq!(number(&mut s, "pace"), Some(ln_1p(1.0)));
+    s.check();
+}
