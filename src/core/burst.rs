@@ -82,7 +82,7 @@ impl Burst {
         Self {
             id,
             who,
-            lines: Vec::with_capacity(2),
+            lines: Vec::new(),
             began_at: 0,
             last_at: 0,
             heard: 0,
@@ -97,6 +97,14 @@ impl Burst {
             since_us: None,
             weighed: Weighed::default(),
         }
+    }
+
+    /// Makes another of it, which keeps nothing but its memory.
+    pub(crate) fn begin(&mut self, id: u64, who: Who, silence: Option<Millis>) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        let weighed = std::mem::take(&mut self.weighed).emptied();
+        *self = Self { lines, weighed, ..Self::new(id, who, silence) };
     }
 
     /// Takes up a line, and its words.

@@ -52,16 +52,15 @@ pub(crate) fn believed(ms: Millis) -> Millis {
 }
 
 impl Input {
-    /// The same with times and probabilities that can be reckoned with, whatever a platform or a clock said.
-    pub(crate) fn levelled(mut self) -> Self {
-        match &mut self {
+    /// Makes times and probabilities such that can be reckoned with, whatever a platform or a clock said.
+    pub(crate) fn level(&mut self) {
+        match self {
             Self::Item(item) | Self::Echo(Echo { item, .. }) => item.at = believed(item.at),
             Self::Submission(s) => s.expires_at = believed(s.expires_at),
             Self::Policy(policy) => policy.level(),
             Self::Verdict(v) => (v.me, v.room) = (likely(v.me), likely(v.room)),
             Self::Typing { .. } | Self::Act(_) | Self::DraftFailed(_) | Self::Outbox(_) | Self::Resumed | Self::Tick => {}
         }
-        self
     }
 }
 

@@ -46,7 +46,7 @@ impl Reading {
         if ends_sentence(end) && if ascii { text.len() > COMPLETE_MIN_CHARS } else { text.chars().nth(COMPLETE_MIN_CHARS).is_some() } {
             form.complete();
         }
-        let asks = may_ask(text);
+        let asks = may_ask(text, ascii);
         let mut signs = SignPass { body_from, ..SignPass::default() };
         // Where the last word ended, and for the form, which passes over links, the last word or link.
         let (mut before, mut form_before) = (0, body_from);

@@ -60,6 +60,7 @@ pub struct Room {
     talk: Talk,
     recent: VecDeque<(u64, By)>,
     /// Bursts that are owed, or wait for a gate.
+    #[expect(clippy::vec_box, reason = "a burst goes to and fro between here and its author, and is a large thing to move")]
     active: Vec<Box<Burst>>,
     /// Closed bursts that an edit, a delete or a join may still find, oldest first: whose, and which.
     resting: VecDeque<(Who, u64)>,
@@ -91,6 +92,9 @@ pub struct Room {
     /// The line that is read just now: its memory is used again for the next.
     #[serde(skip)]
     reading: Reading,
+    /// A burst that nobody knows any more: its memory is used again for the next.
+    #[serde(skip)]
+    spare: Option<Box<Burst>>,
     /// For training: what the models were asked.
     #[serde(skip)]
     observed: Option<Vec<Observation>>,
@@ -180,6 +184,7 @@ impl Room {
             tally: Tally::default(),
             judges: Judges::embedded(),
             reading: Reading::default(),
+            spare: None,
             observed: None,
         };
         room.enrol();
@@ -213,12 +218,13 @@ impl Room {
     /// Takes one input at a time and gives what is to be done, in order. Time never goes back: an earlier `now` counts as the
     /// latest one seen, and one outside the years 1970 to 9999 as the nearest within. Nothing here panics or fails; what does not
     /// fit is recorded and ignored.
-    pub fn step(&mut self, now: Millis, input: Input) -> Vec<Effect> {
+    pub fn step(&mut self, now: Millis, mut input: Input) -> Vec<Effect> {
         self.n += 1;
         let before = self.now;
         self.now = self.now.max(now.clamp(0, LATEST_NOW_MS));
         let mut out = Out { input: self.n, effects: Vec::new(), bursts: 0 };
-        match input.levelled() {
+        input.level();
+        match input {
             Input::Item(item) => self.on_item(item, &mut out),
             Input::Echo(echo) => self.on_echo(&echo, &mut out),
             Input::Typing { author } => self.on_typing(&author),

@@ -142,8 +142,8 @@ impl Joint {
 const WIDE_MARK: &[u8] = "\u{ff1f}".as_bytes();
 
 /// Whether a question mark may stand anywhere in a text: most lines are spared the look at their gaps by this.
-pub(crate) fn may_ask(text: &str) -> bool {
-    text.as_bytes().contains(&b'?') || text.contains('\u{ff1f}')
+pub(crate) fn may_ask(text: &str, ascii: bool) -> bool {
+    text.as_bytes().contains(&b'?') || !ascii && text.contains('\u{ff1f}')
 }
 
 /// Whether what stands between two words holds a question mark.
@@ -167,6 +167,14 @@ fn opener_gap(gap: &[u8]) -> bool {
 /// `name: text`, `@name, text`: gives the text.
 pub(crate) fn strip_address(text: &str) -> &str {
     let t = text.trim_start();
+    // Most lines begin with a word that no separator follows, and that shows in two bytes.
+    let word = t.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    if let Some((_, [b' ', b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..] | [b'\'' | b'.' | b'?' | b'!', ..])) =
+        t.as_bytes().split_at_checked(word)
+        && word > 0
+    {
+        return text;
+    }
     let inner = t.trim_start_matches(['@', '<']);
     if t.len() - inner.len() > 3 {
         return text;

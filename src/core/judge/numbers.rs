@@ -2,6 +2,8 @@
 //!
 //! Training and live use build the same structures, in the same places of the machine; there is no second way to make a number.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
@@ -202,8 +204,11 @@ pub(crate) fn yes(is: bool) -> f64 {
 
 /// A count, so that the first few weigh most.
 pub(crate) fn count(n: usize) -> f64 {
-    (n as f64).ln_1p()
+    COUNTS.get(n).copied().unwrap_or_else(|| (n as f64).ln_1p())
 }
+
+/// The counts that are common, reckoned once: a logarithm takes longer than all the rest of a number.
+static COUNTS: LazyLock<[f64; 512]> = LazyLock::new(|| std::array::from_fn(|n| (n as f64).ln_1p()));
 
 /// At most so many.
 pub(crate) fn few(n: usize, most: usize) -> f64 {

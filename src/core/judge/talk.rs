@@ -34,13 +34,35 @@ pub(crate) enum By {
     Own(PersonaNo),
 }
 
+/// The same as one number: a look back compares hundreds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Code(u32);
+
+/// Seats are numbered in 16 bits; a persona's number stands above them.
+const OWN: u32 = 1 << 16;
+
+impl From<By> for Code {
+    fn from(by: By) -> Self {
+        match by {
+            By::Person(who) => Self(u32::from(who.0)),
+            By::Own(persona) => Self(OWN | u32::from(persona.0)),
+        }
+    }
+}
+
+impl From<Code> for By {
+    fn from(Code(code): Code) -> Self {
+        if code & OWN == 0 { Self::Person(Who(code as u16)) } else { Self::Own(PersonaNo(code as u8)) }
+    }
+}
+
 /// A line of the last minutes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spoke {
     at: Millis,
-    by: By,
+    by: Code,
     /// The one that it was to, if that showed.
-    to: Option<By>,
+    to: Option<Code>,
     /// The number of the speaker's line before: where that is not among some last lines, this one is their first of those.
     follows: u64,
 }
@@ -167,7 +189,7 @@ impl Talk {
     /// Notes a line or a post, which follows that one of the same speaker; gives its number.
     pub(crate) fn note(&mut self, at: Millis, by: By, to: Option<By>, follows: u64) -> u64 {
         self.count += 1;
-        keep(&mut self.lines, MAX_KEPT, Spoke { at, by, to, follows });
+        keep(&mut self.lines, MAX_KEPT, Spoke { at, by: by.into(), to: to.map(Code::from), follows });
         self.count
     }
 
@@ -203,12 +225,12 @@ impl Talk {
 
     /// The author of the last line that is not theirs.
     pub(crate) fn last_before(&self, who: Who) -> Option<By> {
-        self.lines.iter().rev().map(|l| l.by).find(|by| *by != By::Person(who))
+        self.lines.iter().rev().map(|l| l.by).find(|by| *by != By::Person(who).into()).map(By::from)
     }
 
     /// Whether the last line is theirs.
     pub(crate) fn last_is(&self, who: Who) -> bool {
-        self.lines.back().is_some_and(|l| l.by == By::Person(who))
+        self.lines.back().is_some_and(|l| l.by == By::Person(who).into())
     }
 
     /// How somebody stands to a persona as they begin to speak.
@@ -239,7 +261,7 @@ impl Talk {
 
     /// One look back over the kept lines. Times that go back end it sooner.
     fn round(&self, who: Who, persona: PersonaNo, me_to: Option<Millis>, now: Millis) -> Round {
-        let (me, author) = (By::Own(persona), By::Person(who));
+        let (me, author) = (Code::from(By::Own(persona)), Code::from(By::Person(who)));
         let mut round = Round::default();
         if let Some(l) = self.lines.iter().rev().find(|l| l.by != author).filter(|l| now - l.at <= KEPT_MS) {
             (round.gap, round.by_me, round.to_author) = (Some(now - l.at), l.by == me, l.to == Some(author));
@@ -262,13 +284,14 @@ impl Talk {
     }
 
     fn side_talk(&self, who: Who, persona: PersonaNo) -> bool {
-        let mut two: [Option<By>; 2] = [None; 2];
+        let (me, author) = (Code::from(By::Own(persona)), Code::from(By::Person(who)));
+        let mut two: [Option<Code>; 2] = [None; 2];
         let mut lines = 0;
-        for l in self.lines.iter().rev().take(SIDE_LINES).filter(|l| l.by != By::Own(persona)) {
+        for l in self.lines.iter().rev().take(SIDE_LINES).filter(|l| l.by != me) {
             lines += 1;
             let Some(slot) = two.iter_mut().find(|s| s.is_none_or(|by| by == l.by)) else { return false };
             *slot = Some(l.by);
         }
-        lines >= SIDE_LINES - 1 && two.iter().all(Option::is_some) && two.contains(&Some(By::Person(who)))
+        lines >= SIDE_LINES - 1 && two.iter().all(Option::is_some) && two.contains(&Some(author))
     }
 }

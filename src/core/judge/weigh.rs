@@ -128,6 +128,14 @@ pub(crate) struct Toward {
 }
 
 impl Weighed {
+    /// Of another burst, with the memory of this.
+    pub(crate) fn emptied(self) -> Self {
+        let Self { mut words, after: After { mut speakers, .. }, .. } = self;
+        words.clear();
+        speakers.clear();
+        Self { words, after: After { speakers, ..After::default() }, ..Self::default() }
+    }
+
     /// What the models see of the past.
     pub(crate) fn past(&self) -> Past {
         self.before.as_ref().map(Before::numbers).unwrap_or_default()

@@ -40,11 +40,11 @@ impl Room {
     /// Judges the bursts whose turn looks over.
     pub(super) fn gate_what_is_due(&mut self, out: &mut Out) {
         let now = self.now;
-        let due = |b: &&Box<Burst>| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
-        if !self.active.iter().any(|b| due(&b)) {
+        let due = |b: &Burst| b.gate_call.is_none() && b.gate_due.is_some_and(|t| t <= now);
+        if !self.active.iter().any(|b| due(b)) {
             return;
         }
-        for id in self.active.iter().filter(due).map(|b| b.id).collect::<Vec<_>>() {
+        for id in self.active.iter().filter(|b| due(b)).map(|b| b.id).collect::<Vec<_>>() {
             match self.policy.gate {
                 GateKind::Rules => self.gate_by_rules(id, out),
                 GateKind::Embedded => self.gate_embedded(id, out),
@@ -133,11 +133,10 @@ impl Room {
     }
 
     pub(super) fn bound_active(&mut self, out: &mut Out) {
-        let waiting = |b: &&Box<Burst>| b.gate_due.is_some();
         if self.active.len() <= MAX_ACTIVE {
             return;
         }
-        let Some(id) = self.active.iter().find(waiting).map(|b| b.id) else { return };
+        let Some(id) = self.active.iter().find(|b| b.gate_due.is_some()).map(|b| b.id) else { return };
         if let Some(b) = self.burst_mut(id) {
             (b.gate_due, b.gated) = (None, true);
         }

@@ -174,12 +174,20 @@ impl Room {
             if self.active.get(i).is_some_and(|b| self.joins(b, at, said)) {
                 return self.active.remove(i);
             }
-        } else if let Some(b) = self.people.get_mut(who).and_then(|p| p.rest.take())
-            && self.joins(&b, at, said)
-        {
-            return b;
+        } else if let Some(b) = self.people.get_mut(who).and_then(|p| p.rest.take()) {
+            if self.joins(&b, at, said) {
+                return b;
+            }
+            self.spare = Some(b);
         }
-        Box::new(Burst::new(out.next_burst(), who, silence))
+        let id = out.next_burst();
+        match self.spare.take() {
+            Some(mut b) => {
+                b.begin(id, who, silence);
+                b
+            }
+            None => Box::new(Burst::new(id, who, silence)),
+        }
     }
 
     fn joins(&self, b: &Burst, at: Millis, said: &Said) -> bool {
@@ -270,7 +278,7 @@ impl Room {
             && p.rest.as_ref().is_none_or(|r| r.id <= b.id)
         {
             let key = (b.who, b.id);
-            p.rest = Some(b);
+            self.spare = p.rest.replace(b).or(self.spare.take());
             self.resting.push_back(key);
         }
         if self.resting.len() > MAX_RESTING
