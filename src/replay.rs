@@ -27,6 +27,7 @@ mod interval;
 mod personas;
 mod policies;
 mod question;
+mod quick;
 mod random;
 mod report;
 mod row;

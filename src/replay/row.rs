@@ -10,10 +10,10 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
-use super::import::Resolution;
+use super::{import::Resolution, quick};
 
 /// Latest time that a row may carry, ms: the end of the year 9999. Beyond it sums of times and waits could not be trusted.
-const MAX_TS_MS: i64 = 253_402_300_799_999;
+pub(super) const MAX_TS_MS: i64 = 253_402_300_799_999;
 
 /// A line of an archive.
 pub(super) enum Line<'a> {
@@ -88,6 +88,11 @@ struct Raw<'a> {
 /// Reads one line; the error is a reason in words.
 #[inline]
 pub(super) fn read(line: &str) -> Result<Line<'_>, String> {
+    quick::read(line).map_or_else(|| read_any(line), |row| Ok(Line::Row(row)))
+}
+
+/// Reads one line of whatever shape.
+pub(super) fn read_any(line: &str) -> Result<Line<'_>, String> {
     let raw: Raw<'_> = serde_json::from_str(line).map_err(|e| reason(&e))?;
     let room = raw.room.ok_or("missing field `room`")?.0;
     if let (Some(persona), None) = (raw.persona_id, &raw.id) {
