@@ -24,6 +24,8 @@ pub struct ModelCall {
     pub model: ModelRef,
     /// Identity core, voice, room rules, what acts exist. Stable over the room's life.
     pub system: String,
+    /// What grants let the room know of others.
+    pub granted: Vec<GrantedLine>,
     /// What was read of the room, oldest first; append-only between calls, so that prompt caches work.
     pub reads: Vec<Read>,
     /// The obligations that an act may settle.
@@ -42,6 +44,23 @@ pub struct ModelRef {
     /// Passed on to the provider, such as `temperature`, `max_tokens`.
     #[serde(default)]
     pub params: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A message of another room, which a grant lets this room know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrantedLine {
+    /// Which grant.
+    pub grant: String,
+    /// Label of where it was said, such as `dm:owner`.
+    pub from: String,
+    /// RFC 3339, UTC, whole seconds.
+    pub at: String,
+    /// Platform id of the author.
+    pub author: String,
+    /// Display name.
+    pub name: String,
+    /// The text.
+    pub text: String,
 }
 
 /// One read of the room: the doorbell line and the items after the cursor as data.

@@ -8,8 +8,8 @@ use parlor_core::ItemKind;
 
 use super::{feed, window::Window};
 use crate::{
-    ledger::{ITEMS_AT_ONCE, LedgerError, LedgerItem, Session},
-    ports::ReadItem,
+    ledger::{GrantedItem, ITEMS_AT_ONCE, LedgerError, LedgerItem, Session},
+    ports::{GrantedLine, ReadItem},
 };
 
 /// Pages read for one call at most: more than any window holds, since an item counts some 40 tokens at least.
@@ -45,11 +45,20 @@ pub(super) async fn items(session: &Session, window: &Window, cursor: u64) -> Re
     Ok(items)
 }
 
+/// A message of another room as a model sees it.
+pub(super) fn granted(item: GrantedItem) -> GrantedLine {
+    let GrantedItem { grant, from, at_ms, author, name, text, .. } = item;
+    GrantedLine { grant, from, at: time(at_ms), author, name, text }
+}
+
+fn time(ms: i64) -> String {
+    Timestamp::from_second(ms.div_euclid(1_000)).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
 fn shown(item: LedgerItem) -> ReadItem {
-    let at = Timestamp::from_second(item.at_ms.div_euclid(1_000)).unwrap_or(Timestamp::UNIX_EPOCH);
     ReadItem {
         seq: feed::unsigned(item.seq),
-        at: at.to_string(),
+        at: time(item.at_ms),
         author: item.author,
         name: item.name,
         kind: kind_word(item.kind).to_owned(),

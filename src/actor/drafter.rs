@@ -13,7 +13,7 @@ use tokio::{sync::watch, time::sleep};
 use super::{PersonaText, RoomTexts, context, prompt, window::Window};
 use crate::{
     ledger::{LedgerError, Session},
-    ports::{ModelAct, ModelCall, Models, Read},
+    ports::{GrantedLine, ModelAct, ModelCall, Models, Read},
 };
 
 /// Wait before the room is read again after the database failed; the machine's time-out ends the tries.
@@ -27,14 +27,22 @@ pub(super) struct Drafter {
     room: String,
     texts: watch::Receiver<RoomTexts>,
     session: Session,
+    /// Whether anything of other rooms may be loaded.
+    granted: bool,
     models: Arc<dyn Models>,
     /// What each persona has been shown; at most the personas of the texts.
     windows: Mutex<BTreeMap<String, Window>>,
 }
 
 impl Drafter {
-    pub(super) fn new(room: String, texts: watch::Receiver<RoomTexts>, session: Session, models: Arc<dyn Models>) -> Self {
-        Self { room, texts, session, models, windows: Mutex::new(BTreeMap::new()) }
+    pub(super) fn new(
+        room: String,
+        texts: watch::Receiver<RoomTexts>,
+        session: Session,
+        granted: bool,
+        models: Arc<dyn Models>,
+    ) -> Self {
+        Self { room, texts, session, granted, models, windows: Mutex::new(BTreeMap::new()) }
     }
 
     pub(super) async fn draft(&self, draft: &Draft) -> Result<ModelAct, Failure> {
@@ -46,12 +54,14 @@ impl Drafter {
             tracing::error!(room = self.room, persona = draft.persona, "a member of the room has no text; declare the persona");
             return Err(Failure::Refused);
         };
+        let granted = self.granted().await?;
         let reads = self.reads(draft, &persona).await?;
         let call = ModelCall {
             room: self.room.clone(),
             persona: draft.persona.clone(),
             system: prompt::system_text(&self.room, &rules, &persona),
             owed: prompt::owed_lines(draft, &reads),
+            granted,
             reads,
             persona_name: persona.name,
             model: persona.model,
@@ -62,9 +72,28 @@ impl Drafter {
 
     async fn reads(&self, draft: &Draft, persona: &PersonaText) -> Result<Vec<Read>, Failure> {
         let window = self.window(&draft.persona, persona.context_tokens.max(LEAST_TOKENS));
-        let items = loop {
-            match context::items(&self.session, &window, draft.cursor).await {
-                Ok(items) => break items,
+        let items = self.patiently(async || context::items(&self.session, &window, draft.cursor).await).await?;
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = self.texts.borrow();
+        windows.retain(|persona, _| texts.personas.contains_key(persona));
+        let window = windows.entry(draft.persona.clone()).or_insert(window);
+        Ok(window.cut(items))
+    }
+
+    /// What grants let the room know now: read anew for each draft, so that it ends with the grant. A session to which nothing was
+    /// granted when its login was made is not asked again.
+    async fn granted(&self) -> Result<Vec<GrantedLine>, Failure> {
+        if !self.granted {
+            return Ok(Vec::new());
+        }
+        let items = self.patiently(async || self.session.read_granted().await).await?;
+        Ok(items.into_iter().map(context::granted).collect())
+    }
+
+    async fn patiently<T>(&self, read: impl AsyncFn() -> Result<T, LedgerError>) -> Result<T, Failure> {
+        loop {
+            match read().await {
+                Ok(read) => return Ok(read),
                 Err(error) if error.is_transient() => sleep(RETRY).await,
                 Err(error) => {
                     if !matches!(error, LedgerError::Fenced) {
@@ -73,12 +102,7 @@ impl Drafter {
                     return Err(Failure::Provider);
                 }
             }
-        };
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let texts = self.texts.borrow();
-        windows.retain(|persona, _| texts.personas.contains_key(persona));
-        let window = windows.entry(draft.persona.clone()).or_insert(window);
-        Ok(window.cut(items))
+        }
     }
 
     /// The window as the last call left it; a new size begins a new one.

@@ -49,6 +49,10 @@ pub(super) async fn rebuilt(session: &Session, cursor: Cursor, last_n: i64) -> R
 
 /// The room as stored; none where no stored state can be read by this version.
 pub(super) fn room(name: &str, restored: &Restored) -> Option<Found> {
+    if restored.inputs.is_empty() && restored.snapshots.is_empty() && restored.last_n > 0 {
+        tracing::info!(room = name, "what the room's machine knew was taken out of the ledger; it is rebuilt from the log");
+        return None;
+    }
     let whole = restored.inputs.first().is_none_or(|i| i.n == 1) && restored.snapshots.is_empty();
     let start = if whole { Some(Room::new(policy::closed())) } else { newest(name, restored) };
     let start = start?;

@@ -86,6 +86,8 @@ impl Boot {
     ) -> Result<Self, LedgerError> {
         let bell = means.hub.subscribe(config.stream);
         let session = Session::begin(&means.ledger, config.stream).await?;
+        // Whatever is written from here on carries what was loaded.
+        let granted = !session.read_granted().await?.is_empty();
         let restored = session.restore().await?;
         let mut clock = RoomClock::new(means.wall);
         let places = Places { cursor: restored.cursor, outcome_n: restored.outcome_n, policy_revision: restored.policy_revision };
@@ -97,7 +99,7 @@ impl Boot {
             (rebuilt.room, Places { policy_revision: 0, ..places }, rebuilt.retold)
         };
         let (completions, mailbox) = mpsc::channel(MAILBOX);
-        let drafter = Drafter::new(config.name.clone(), texts, session.clone(), Arc::clone(&means.models));
+        let drafter = Drafter::new(config.name.clone(), texts, session.clone(), granted, Arc::clone(&means.models));
         let flights = Flights::new(config.name.clone(), drafter, session.clone(), completions, tracker);
         Ok(Self {
             config,

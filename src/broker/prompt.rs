@@ -1,4 +1,4 @@
-//! The prompt, before a dialect dresses it: the system text, then the reads of the room, each as one short user line (the
+//! The prompt, before a dialect dresses it: the system text, then what grants let the room know, then the reads of the room, each as one short user line (the
 //! doorbell) and the result of a tool call that holds the lines as data.
 //!
 //! It is append-only: a read that is not the last never changes, so that provider caches keep working. Everything a person
@@ -40,8 +40,11 @@ struct Owed<'a> {
 
 /// Renders a call.
 pub(crate) fn prompt(call: &ModelCall) -> Result<Prompt, serde_json::Error> {
-    let mut reads = call.reads.iter().enumerate().map(|(n, read)| shown(call, n, read)).collect::<Result<Vec<_>, _>>()?;
-    if reads.is_empty() {
+    let mut reads = granted(call).into_iter().collect::<Result<Vec<_>, _>>()?;
+    for (n, read) in call.reads.iter().enumerate() {
+        reads.push(shown(call, n, read)?);
+    }
+    if call.reads.is_empty() {
         // A room without a line still owes something, such as a reminder that is due.
         reads.push(shown(call, 0, &Read { after: 0, items: Vec::new() })?);
     }
@@ -52,6 +55,19 @@ pub(crate) fn prompt(call: &ModelCall) -> Result<Prompt, serde_json::Error> {
         }
     }
     Ok(Prompt { system: format!("{}\n\n{RULES}", call.system), reads })
+}
+
+/// What grants let the room know: before everything of the room itself, and data like it.
+fn granted(call: &ModelCall) -> Option<Result<Shown, serde_json::Error>> {
+    let lines = || {
+        let mut result = String::new();
+        for line in &call.granted {
+            push_line(&mut result, line)?;
+        }
+        let bell = format!("read what other rooms let room {} know", call.room);
+        Ok(Shown { call_id: "granted00".to_owned(), bell, after: 0, result })
+    };
+    (!call.granted.is_empty()).then(lines)
 }
 
 fn shown(call: &ModelCall, n: usize, read: &Read) -> Result<Shown, serde_json::Error> {

@@ -104,7 +104,15 @@ fn reply(call: &ModelCall, room: &Room<'_>, asked: &[&OwedLine]) -> ModelAct {
         said.push(part);
         settled.extend(theirs);
     }
+    said.extend(told(call, room));
     done(DraftAct::Reply { text: with_note(call, room, said.join(" ")) }, &settled)
+}
+
+/// What another room let this one know, so that a grant can be seen at work.
+fn told(call: &ModelCall, room: &Room<'_>) -> Option<String> {
+    let granted = call.granted.last().map(|line| (line.name.as_str(), line.text.as_str()));
+    let (name, text) = granted.or(room.released())?;
+    Some(format!("And {name} lets me tell you: {}.", quote(text, &call.persona_name)))
 }
 
 fn to_asker(call: &ModelCall, room: &Room<'_>, theirs: &[&OwedLine], place: usize) -> String {

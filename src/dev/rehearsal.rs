@@ -175,6 +175,7 @@ impl Desk for Seen {
             model: self.text.model.clone(),
             system: self.system.clone(),
             owed: prompt::owed_lines(draft, &reads),
+            granted: Vec::new(),
             reads,
             start: draft.start.clone(),
         }

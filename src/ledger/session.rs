@@ -46,6 +46,8 @@ pub struct Reading {
     pub items: Vec<LedgerItem>,
     /// Who is typing now.
     pub typing: Vec<TypingNow>,
+    /// Grants whose items are to be copied into the room; [`Session::release`] does it.
+    pub releases: Vec<String>,
     /// Jobs that are due and not handed out; [`Session::job_claim`] hands them out.
     pub due_jobs: i64,
     /// When the next other job is due, ms.

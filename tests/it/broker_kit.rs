@@ -47,6 +47,7 @@ pub(crate) fn call(provider: &str, items: Vec<ReadItem>, owed: Vec<OwedLine>) ->
         persona_name: "Wren".into(),
         model: ModelRef { provider: provider.into(), name: "claude-haiku-4-5".into(), ..ModelRef::default() },
         system: "You are Wren, who knows glazes.".into(),
+        granted: Vec::new(),
         reads: vec![Read { after: 0, items }],
         owed,
         start: None,

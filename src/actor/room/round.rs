@@ -70,13 +70,28 @@ impl Boot {
         for input in self.typists.inputs(reading.typing) {
             self.feed(input)?;
         }
+        let released = self.release(&reading.releases).await?;
         if reading.due_jobs > 0 {
             for job in self.session.job_claim().await? {
                 let n = job.n;
                 self.feed_with(feed::submission(job), vec![n])?;
             }
         }
-        Ok(self.places.cursor.seq < reading.head)
+        Ok(released || self.places.cursor.seq < reading.head)
+    }
+
+    /// Has the ledger copy what grants release into the room; the copies are items, and are read like any. Whether there are some.
+    async fn release(&self, grants: &[String]) -> Result<bool, LedgerError> {
+        let mut released = false;
+        for grant in grants {
+            match self.session.release(grant).await {
+                Ok(copied) => released |= copied > 0,
+                // It ended meanwhile.
+                Err(LedgerError::Refused(why)) => tracing::debug!(room = self.config.name, grant, why, "nothing is released"),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(released)
     }
 
     fn take_policy(&mut self, stored: Option<PolicyRead>, muted: bool) -> Result<(), LedgerError> {

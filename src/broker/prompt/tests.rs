@@ -14,6 +14,7 @@ fn call(reads: Vec<Read>, owed: Vec<OwedLine>, start: Option<String>) -> ModelCa
         persona_name: "Wren".into(),
         model: ModelRef { provider: "anthropic".into(), name: "m".into(), ..ModelRef::default() },
         system: "You are Wren.".into(),
+        granted: Vec::new(),
         reads,
         owed,
         start,
