@@ -1,4 +1,4 @@
-//! The documents `Room` and `Persona` of group `parlor.dev`, version `v1alpha1`, exactly as kubectl takes them, and the folder of
+//! The documents `Room`, `Persona` and `PrivacyGrant` of group `parlor.dev`, version `v1alpha1`, exactly as kubectl takes them, and the folder of
 //! them (a studio) that `parlor dev` reads.
 //!
 //! Text becomes a tree that knows its lines ([`tree`]), the tree becomes the documents ([`room`], [`persona`]), the documents of a
@@ -8,6 +8,7 @@
 mod changes;
 mod check;
 mod decode;
+mod grant;
 mod names;
 mod not_yet;
 mod persona;
@@ -20,6 +21,7 @@ mod tree;
 mod watch;
 
 pub use changes::{Change, Follower};
+pub use grant::{From, GrantConfig, GrantMode, GrantSpec, Items, PrivacyGrant};
 pub use persona::{Persona, PersonaSpec};
 pub use problem::{Problem, Problems};
 pub use resolve::{Mute, PersonaConfig, RoomConfig};

@@ -3,6 +3,7 @@
 //! What is said goes to the console's own address, the way a visitor's line goes; what is shown is read from the ledger. Nothing
 //! here writes to the database, and text of people is stripped of control characters before it reaches a terminal.
 
+mod grant;
 mod out;
 mod running;
 mod say;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use crate::ledger::{Ledger, LedgerError, Reader, StreamInfo};
 
+pub use grant::{GrantCommand, ShowGrants};
 pub(crate) use out::{clock, plain, print, stamp};
 pub use running::Running;
 pub use say::Say;
@@ -66,6 +68,14 @@ pub enum CliError {
         /// What was asked for.
         room: String,
         /// The rooms that exist.
+        known: String,
+    },
+    /// There is no such grant.
+    #[error("there is no grant {name:?}; there is: {known}")]
+    NoGrant {
+        /// What was asked for.
+        name: String,
+        /// The grants that exist or existed.
         known: String,
     },
     /// There is no such line.

@@ -4,6 +4,7 @@
 //! It only starts, joins and stops the parts. It must not decide anything about a room, and it is the only writer of policy rows.
 
 mod error;
+mod grants;
 mod lease;
 mod reader;
 mod rehearsal;
@@ -44,6 +45,7 @@ use crate::{
     ledger::{Hub, HubOptions, Logins, Passwords, Ringer},
     telemetry::Metrics,
 };
+use grants::Grants;
 use postgres::{PrivateOptions, PrivateServer};
 use reader::LedgerRooms;
 use rooms::{Parts, Rooms};
@@ -84,6 +86,7 @@ pub async fn run(options: Options) -> Result<(), DevError> {
 /// Everything that runs.
 struct Dev {
     rooms: Rooms,
+    grants: Grants,
     follower: Follower,
     watcher: Watcher,
     problems: Problems,
@@ -147,9 +150,13 @@ impl Dev {
         });
         let mut follower = Follower::default();
         follower.take_up(&studio).into_iter().for_each(|change| rooms.want(change));
+        let mut grants = Grants::new(logins.admin(), logins.reader());
+        grants.want(&studio);
+        grants.revoke(&mut rooms).await?;
         if let Some((room, source)) = rooms.settle().await.into_iter().next() {
             return Err(DevError::Room { room, source });
         }
+        grants.apply(&mut rooms).await?;
 
         let address = listener.local_addr().map_err(|source| DevError::Listen { address: options.listen, source })?;
         let owner = OwnerLink::fresh();
@@ -161,6 +168,7 @@ impl Dev {
         state.announce(address, &logins.console.url())?;
         Ok(Self {
             rooms,
+            grants,
             follower,
             watcher,
             problems: studio.problems,
@@ -198,7 +206,7 @@ impl Dev {
             }
             tokio::select! {
                 () = stop.cancelled() => break Ok(()),
-                failed = self.rooms.settle() => report(&failed),
+                () = self.settle() => {}
             }
         };
         if timeout(STOP, self.stop()).await.is_err() {
@@ -207,13 +215,30 @@ impl Dev {
         ended
     }
 
+    /// Revokes first, then writes what rooms are to do, then grants.
+    async fn settle(&mut self) {
+        if let Err(error) = self.grants.revoke(&mut self.rooms).await {
+            tracing::warn!(%error, "a grant could not be taken back yet; its room does not act until it is");
+        }
+        report(&self.rooms.settle().await);
+        if let Err(error) = self.grants.apply(&mut self.rooms).await {
+            tracing::warn!(%error, "a grant could not be made yet");
+        }
+    }
+
     /// When to look again without a change of the folder.
     fn next_look(&self) -> Instant {
-        if self.rooms.is_behind() {
+        if self.rooms.is_behind() || self.grants.is_behind() {
             return Instant::now() + AGAIN;
         }
         let most = Duration::from_hours(1);
-        let until = self.rooms.next_change().map_or(most, |at| Duration::from_millis(u64::try_from(at - wall_ms()).unwrap_or(0)));
+        let until = self
+            .rooms
+            .next_change()
+            .into_iter()
+            .chain(self.grants.next_change())
+            .min()
+            .map_or(most, |at| Duration::from_millis(u64::try_from(at - wall_ms()).unwrap_or(0)));
         Instant::now() + until.min(most)
     }
 
@@ -226,6 +251,7 @@ impl Dev {
             }
             self.problems = studio.problems.clone();
         }
+        self.grants.want(studio);
         for change in self.follower.take_up(studio) {
             match &change {
                 Change::Set(config) => say(&format!("room {}: taken up", config.name)),

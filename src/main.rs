@@ -37,6 +37,9 @@ enum Command {
     Tail(cli::Tail),
     /// Shows what a room decided, and why.
     Why(cli::Why),
+    /// Shows what rooms may know of each other.
+    #[command(subcommand)]
+    Grant(cli::GrantCommand),
     /// Shows what a persona in Shadow would have said.
     #[command(subcommand)]
     Shadow(dev::ShadowCommand),
@@ -44,7 +47,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Dev {
-    /// Folder with Room and Persona documents (*.yaml, *.yml).
+    /// Folder with Room, Persona and PrivacyGrant documents (*.yaml, *.yml).
     dir: PathBuf,
     /// Where the private Postgres and the console's keys are kept.
     #[arg(long, value_name = "DIR", default_value = ".parlor")]
@@ -101,6 +104,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Say(say) => block_on(say.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),
+        Command::Grant(grant) => block_on(grant.run()),
         Command::Shadow(shadow) => block_on(shadow.run()),
     }
 }

@@ -35,13 +35,7 @@ pub(super) struct Drafter {
 }
 
 impl Drafter {
-    pub(super) fn new(
-        room: String,
-        texts: watch::Receiver<RoomTexts>,
-        session: Session,
-        granted: bool,
-        models: Arc<dyn Models>,
-    ) -> Self {
+    pub(super) fn new(room: String, texts: watch::Receiver<RoomTexts>, session: Session, granted: bool, models: Arc<dyn Models>) -> Self {
         Self { room, texts, session, granted, models, windows: Mutex::new(BTreeMap::new()) }
     }
 
@@ -72,7 +66,12 @@ impl Drafter {
 
     async fn reads(&self, draft: &Draft, persona: &PersonaText) -> Result<Vec<Read>, Failure> {
         let window = self.window(&draft.persona, persona.context_tokens.max(LEAST_TOKENS));
-        let items = self.patiently(async || context::items(&self.session, &window, draft.cursor).await).await?;
+        let items = loop {
+            match context::items(&self.session, &window, draft.cursor).await {
+                Ok(items) => break items,
+                Err(error) => self.wait_after(&error).await?,
+            }
+        };
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let texts = self.texts.borrow();
         windows.retain(|persona, _| texts.personas.contains_key(persona));
@@ -86,23 +85,24 @@ impl Drafter {
         if !self.granted {
             return Ok(Vec::new());
         }
-        let items = self.patiently(async || self.session.read_granted().await).await?;
-        Ok(items.into_iter().map(context::granted).collect())
-    }
-
-    async fn patiently<T>(&self, read: impl AsyncFn() -> Result<T, LedgerError>) -> Result<T, Failure> {
         loop {
-            match read().await {
-                Ok(read) => return Ok(read),
-                Err(error) if error.is_transient() => sleep(RETRY).await,
-                Err(error) => {
-                    if !matches!(error, LedgerError::Fenced) {
-                        tracing::error!(room = self.room, %error, "the room cannot be read for a draft");
-                    }
-                    return Err(Failure::Provider);
-                }
+            match self.session.read_granted().await {
+                Ok(items) => return Ok(items.into_iter().map(context::granted).collect()),
+                Err(error) => self.wait_after(&error).await?,
             }
         }
+    }
+
+    /// Waits before the ledger is read again, where that may help.
+    async fn wait_after(&self, error: &LedgerError) -> Result<(), Failure> {
+        if error.is_transient() {
+            sleep(RETRY).await;
+            return Ok(());
+        }
+        if !matches!(error, LedgerError::Fenced) {
+            tracing::error!(room = self.room, %error, "the room cannot be read for a draft");
+        }
+        Err(Failure::Provider)
     }
 
     /// The window as the last call left it; a new size begins a new one.

@@ -11,6 +11,7 @@ use super::{
 pub(crate) enum Kind {
     Room,
     Persona,
+    PrivacyGrant,
 }
 
 /// Path, the values that have no effect (all if none is listed), and the reason.
@@ -53,11 +54,14 @@ const PERSONA: &[NotYet] = &[
     ("spec.runtime", &["External"], "personas run inside Parlor only"),
 ];
 
+const GRANT: &[NotYet] = &[("status", &[], "it is written by Parlor, never read from a file")];
+
 /// Takes what has no effect yet out of the document, and reports it.
 pub(crate) fn take_out(kind: Kind, node: &mut Node) -> Vec<Fault> {
     let table = match kind {
         Kind::Room => ROOM,
         Kind::Persona => PERSONA,
+        Kind::PrivacyGrant => GRANT,
     };
     let mut faults = Vec::new();
     for (path, values, reason) in table {

@@ -9,38 +9,61 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait(pub Millis);
 
-const DAY_MS: Millis = 24 * 60 * 60 * 1000;
+const HOUR_MS: Millis = 60 * 60 * 1_000;
+const DAY_HOURS: Millis = 24;
 const WAIT: &str = "a duration such as 2500ms, 2.5s, 10m or 1h30m";
 
-impl Wait {
-    /// Reads a duration; the error says what was expected.
+/// A longer time in the same words, such as that of a grant: at most 2160 h, a quarter of a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lasting(pub Millis);
+
+const MOST_HOURS: Millis = 2_160;
+
+impl Lasting {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not {WAIT}");
-        let mut rest = text;
-        let mut total_us: i128 = 0;
-        if rest.is_empty() {
-            return Err(wrong());
-        }
-        while !rest.is_empty() {
-            let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-            let (digits, after) = rest.split_at(number);
-            let unit = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
-            let (unit, next) = after.split_at(unit);
-            let unit_us: i128 = match unit {
-                "ms" => 1_000,
-                "s" => 1_000_000,
-                "m" => 60_000_000,
-                "h" => 3_600_000_000,
-                _ => return Err(wrong()),
-            };
-            total_us += decimal(digits, 6).ok_or_else(wrong)? * unit_us / 1_000_000;
-            rest = next;
-        }
-        match Millis::try_from(total_us / 1_000) {
-            Ok(ms) if total_us % 1_000 == 0 && ms <= DAY_MS => Ok(Self(ms)),
-            Ok(ms) if ms <= DAY_MS => Err(format!("{text:?} is finer than a millisecond")),
-            _ => Err(format!("{text:?} is longer than 24h")),
-        }
+        duration(text, MOST_HOURS).map(Self)
+    }
+}
+
+impl fmt::Display for Lasting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Wait(self.0).fmt(f)
+    }
+}
+
+impl Wait {
+    fn parse(text: &str) -> Result<Self, String> {
+        duration(text, DAY_HOURS).map(Self)
+    }
+}
+
+/// Reads a duration in ms of at most so many hours; the error says what was expected.
+fn duration(text: &str, most_hours: Millis) -> Result<Millis, String> {
+    let wrong = || format!("{text:?} is not {WAIT}");
+    let mut rest = text;
+    let mut total_us: i128 = 0;
+    if rest.is_empty() {
+        return Err(wrong());
+    }
+    while !rest.is_empty() {
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let (digits, after) = rest.split_at(number);
+        let unit = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, next) = after.split_at(unit);
+        let unit_us: i128 = match unit {
+            "ms" => 1_000,
+            "s" => 1_000_000,
+            "m" => 60_000_000,
+            "h" => 3_600_000_000,
+            _ => return Err(wrong()),
+        };
+        total_us += decimal(digits, 6).ok_or_else(wrong)? * unit_us / 1_000_000;
+        rest = next;
+    }
+    match Millis::try_from(total_us / 1_000) {
+        Ok(ms) if total_us % 1_000 == 0 && ms <= most_hours * HOUR_MS => Ok(ms),
+        Ok(ms) if ms <= most_hours * HOUR_MS => Err(format!("{text:?} is finer than a millisecond")),
+        _ => Err(format!("{text:?} is longer than {most_hours}h")),
     }
 }
 
@@ -129,6 +152,7 @@ macro_rules! as_text {
     };
 }
 as_text!(Wait, WAIT);
+as_text!(Lasting, WAIT);
 as_text!(Dollars, DOLLARS);
 as_text!(Moment, MOMENT);
 
@@ -138,13 +162,21 @@ mod tests {
 
     #[test]
     fn durations() {
-        for (text, ms) in [("0s", 0), ("2500ms", 2500), ("2.5s", 2500), ("10m", 600_000), ("1h30m", 5_400_000), ("24h", DAY_MS)] {
+        for (text, ms) in
+            [("0s", 0), ("2500ms", 2500), ("2.5s", 2500), ("10m", 600_000), ("1h30m", 5_400_000), ("24h", DAY_HOURS * HOUR_MS)]
+        {
             assert_eq!(Wait::parse(text), Ok(Wait(ms)), "{text}");
             assert_eq!(Wait::parse(&Wait(ms).to_string()), Ok(Wait(ms)), "{text} printed");
         }
         for text in ["", "5", "s", "-1s", "1d", "1.s", ".5s", "1s ", "1e3s", "2 s", "24h1ms", "0.1ms", "99999999999999s"] {
             assert!(Wait::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_grant_may_last_a_quarter_of_a_year() {
+        assert_eq!(Lasting::parse("2160h"), Ok(Lasting(2_160 * HOUR_MS)));
+        assert!(Lasting::parse("2160h1ms").unwrap_err().contains("longer than 2160h"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::{
 use super::{
     API_VERSION, check,
     decode::{Fault, decode, expected_one_of},
+    grant::{self, GrantConfig, GrantSpec, PrivacyGrant},
     not_yet::{self, Kind},
     persona::{Persona, PersonaSpec},
     problem::{At, Problem, Problems},
@@ -33,6 +34,8 @@ const DEPTH: usize = 8;
 pub struct Studio {
     /// The rooms that could be named, by name.
     pub rooms: BTreeMap<String, Loaded>,
+    /// The grants that fit, by name. One that cannot be read is none: it is taken back.
+    pub grants: BTreeMap<String, GrantConfig>,
     /// Everything that is wrong.
     pub problems: Problems,
     /// Files that may hold more rooms than could be read from them. A room that was in one of these is not gone.
@@ -140,6 +143,7 @@ struct Doc<T> {
 struct Reading {
     rooms: BTreeMap<String, Doc<RoomSpec>>,
     personas: BTreeMap<String, Doc<PersonaSpec>>,
+    grants: BTreeMap<String, Doc<GrantSpec>>,
     namespace: Option<(String, String)>,
     problems: Vec<Problem>,
     unsure: BTreeSet<PathBuf>,
@@ -183,6 +187,13 @@ impl Reading {
                 let parts = room.map(|r| (r.metadata, r.spec));
                 if let Some((name, doc)) = self.keep(file, node, parts, faults, check::room) {
                     add("Room", name, doc, &mut self.rooms, &mut self.problems);
+                }
+            }
+            Kind::PrivacyGrant => {
+                let (grant, faults) = decode::<PrivacyGrant>(&node, faults);
+                let parts = grant.map(|g| (g.metadata, g.spec));
+                if let Some((name, doc)) = self.keep(file, node, parts, faults, grant::check) {
+                    add("PrivacyGrant", name, doc, &mut self.grants, &mut self.problems);
                 }
             }
             Kind::Persona => {
@@ -261,7 +272,28 @@ impl Reading {
             let room = self.resolve(name, doc);
             loaded.insert(name.clone(), Loaded { file: doc.file.clone(), room });
         }
-        Studio { rooms: loaded, problems: Problems::sorted(self.problems), unsure: self.unsure, folder_unsure: self.folder_unsure }
+        let grants = self.grants(&loaded);
+        Studio { rooms: loaded, grants, problems: Problems::sorted(self.problems), unsure: self.unsure, folder_unsure: self.folder_unsure }
+    }
+
+    /// The grants between rooms of the folder.
+    fn grants(&mut self, rooms: &BTreeMap<String, Loaded>) -> BTreeMap<String, GrantConfig> {
+        let mut fit = BTreeMap::new();
+        for (name, mut doc) in std::mem::take(&mut self.grants) {
+            let Some(spec) = doc.spec.take() else { continue };
+            let named = [("spec.from.roomRef.name", spec.from.room_ref.as_ref()), ("spec.to.roomRef.name", Some(&spec.to.room_ref))];
+            for (path, room) in named {
+                if let Some(room) = room.filter(|r| !rooms.contains_key(&r.name)) {
+                    let names: Vec<&str> = rooms.keys().take(12).map(String::as_str).collect();
+                    let message = format!("there is no Room {:?}, {}", room.name, expected_one_of(&room.name, &names));
+                    self.report(&mut doc, (path.to_owned(), message));
+                }
+            }
+            if doc.first.is_none() {
+                fit.insert(name.clone(), GrantConfig { name, spec });
+            }
+        }
+        fit
     }
 
     fn resolve(&mut self, name: &str, doc: &mut Doc<RoomSpec>) -> Result<Box<RoomConfig>, String> {
@@ -320,8 +352,8 @@ fn kind_of(node: &Node) -> Result<Kind, (&'static str, String)> {
     match node.text("kind") {
         Some("Room") => Ok(Kind::Room),
         Some("Persona") => Ok(Kind::Persona),
-        Some("PrivacyGrant") => Err(("kind", "PrivacyGrant has no effect yet, take it out: rooms cannot read each other".to_owned())),
-        Some(other) => Err(("kind", format!("{other:?} is not known, {}", expected_one_of(other, &["Room", "Persona"])))),
-        None => Err(("kind", "is required: Room or Persona".to_owned())),
+        Some("PrivacyGrant") => Ok(Kind::PrivacyGrant),
+        Some(other) => Err(("kind", format!("{other:?} is not known, {}", expected_one_of(other, &["Room", "Persona", "PrivacyGrant"])))),
+        None => Err(("kind", "is required: Room, Persona or PrivacyGrant".to_owned())),
     }
 }

@@ -20,6 +20,8 @@ const DELAY_MS: u64 = 700;
 const MAX_DELAY_MS: u64 = 60_000;
 /// A post that has grown beyond this answers no further askers; the rest stays owed.
 const ENOUGH_CHARS: usize = 1_200;
+/// How much of another room's line is told.
+const TOLD_CHARS: usize = 200;
 
 /// What is said about a question; one after the other, so that two posts in a row never read alike.
 const ON_QUESTIONS: &[&str] = &[
@@ -112,7 +114,8 @@ fn reply(call: &ModelCall, room: &Room<'_>, asked: &[&OwedLine]) -> ModelAct {
 fn told(call: &ModelCall, room: &Room<'_>) -> Option<String> {
     let granted = call.granted.last().map(|line| (line.name.as_str(), line.text.as_str()));
     let (name, text) = granted.or(room.released())?;
-    Some(format!("And {name} lets me tell you: {}.", quote(text, &call.persona_name)))
+    let text: String = text.chars().take(TOLD_CHARS).collect();
+    Some(format!("And {name} lets me tell you: \u{201c}{text}\u{201d}."))
 }
 
 fn to_asker(call: &ModelCall, room: &Room<'_>, theirs: &[&OwedLine], place: usize) -> String {

@@ -50,10 +50,23 @@ struct Running {
     stream: i64,
     config: Arc<RoomConfig>,
     texts: watch::Sender<RoomTexts>,
-    login: RoomLogin,
-    ledger: Ledger,
-    actor: RoomHandle,
+    /// None while nothing may act for the room.
+    mind: Option<Mind>,
     stop: CancellationToken,
+}
+
+/// An incarnation: its actor and its login.
+struct Mind {
+    actor: RoomHandle,
+    role: String,
+    ledger: Ledger,
+}
+
+impl Mind {
+    async fn rest(self) {
+        self.actor.stop().await;
+        self.ledger.close().await;
+    }
 }
 
 impl Rooms {
@@ -145,19 +158,58 @@ impl Rooms {
         Ok(())
     }
 
-    /// A new incarnation: with its login's first breath that of an earlier run is gone.
     async fn start(&self, stream: i64, config: Arc<RoomConfig>) -> Result<Running, LedgerError> {
-        let Parts { logins, hub, ringer, models, tracker, sender, reader, stop, .. } = &self.parts;
+        let Parts { hub, tracker, sender, reader, stop, .. } = &self.parts;
         let login = self.admin.mint(stream, &[]).await?;
-        let ledger = logins.room(&login);
         let stop = stop.child_token();
         reader.listen(&config.name, stream, hub, tracker, stop.clone());
         sender.serve(&config.name, stream, hub, tracker, stop.clone());
         let (texts, told) = watch::channel(texts(&config));
-        let room = actor::RoomConfig { name: config.name.clone(), stream };
+        let mind = self.awake(&config.name, stream, login, told, &stop);
+        Ok(Running { stream, config, texts, mind: Some(mind), stop })
+    }
+
+    /// The actor of an incarnation.
+    fn awake(&self, room: &str, stream: i64, login: RoomLogin, told: watch::Receiver<RoomTexts>, stop: &CancellationToken) -> Mind {
+        let Parts { logins, hub, ringer, models, tracker, .. } = &self.parts;
+        let ledger = logins.room(&login);
         let means = Means { ledger: ledger.clone(), hub: hub.clone(), ringer: ringer.clone(), models: Arc::clone(models), wall: wall_ms };
-        let actor = actor::spawn(room, told, means, tracker, &stop);
-        Ok(Running { stream, config, texts, login, ledger, actor, stop })
+        let room = actor::RoomConfig { name: room.to_owned(), stream };
+        Mind { actor: actor::spawn(room, told, means, tracker, stop), role: login.role, ledger }
+    }
+
+    /// Another incarnation takes the place of the one that runs. With its login's first breath the one before has none.
+    pub(super) async fn replace(&mut self, stream: i64) -> Result<(), LedgerError> {
+        let Some(name) = self.running.values().find(|r| r.stream == stream).map(|r| r.config.name.clone()) else { return Ok(()) };
+        let login = self.admin.mint(stream, &[]).await?;
+        self.halt(&name).await;
+        let Some((told, stop)) = self.running.get(&name).map(|r| (r.texts.subscribe(), r.stop.clone())) else { return Ok(()) };
+        let mind = self.awake(&name, stream, login, told, &stop);
+        if let Some(running) = self.running.get_mut(&name) {
+            running.mind = Some(mind);
+        }
+        Ok(())
+    }
+
+    /// Ends the actor of a room until it is woken or replaced.
+    pub(super) async fn halt(&mut self, room: &str) {
+        if let Some(mind) = self.running.get_mut(room).and_then(|r| r.mind.take()) {
+            mind.rest().await;
+        }
+    }
+
+    /// Gives every halted room another incarnation.
+    pub(super) async fn wake(&mut self) -> Result<(), LedgerError> {
+        let halted: Vec<i64> = self.running.values().filter(|r| r.mind.is_none()).map(|r| r.stream).collect();
+        for stream in halted {
+            self.replace(stream).await?;
+        }
+        Ok(())
+    }
+
+    /// Says that something happened in a stream.
+    pub(super) fn ring(&self, stream: i64) {
+        self.parts.ringer.ring(stream);
     }
 
     /// A room whose documents cannot be read: its last policy, muted.
@@ -179,21 +231,22 @@ impl Rooms {
         self.parts.table.remove(room);
         self.parts.books.forget(room);
         if let Some(running) = self.running.remove(room) {
-            running.actor.stop().await;
+            let role = running.mind.as_ref().map(|m| m.role.clone());
+            if let Some(mind) = running.mind {
+                mind.rest().await;
+            }
             running.stop.cancel();
-            running.ledger.close().await;
-            self.admin.retire(&running.login.role).await?;
+            if let Some(role) = role {
+                self.admin.retire(&role).await?;
+            }
         }
         Ok(())
     }
 
     /// Ends every actor, all at once; each takes a snapshot.
     pub(crate) async fn stop(&mut self) {
-        let actors = std::mem::take(&mut self.running).into_values().map(async |running| {
-            running.actor.stop().await;
-            running.ledger.close().await;
-        });
-        futures::future::join_all(actors).await;
+        let minds = std::mem::take(&mut self.running).into_values().filter_map(|running| running.mind);
+        futures::future::join_all(minds.map(Mind::rest)).await;
     }
 }
 

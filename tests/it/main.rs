@@ -19,6 +19,7 @@ mod dev;
 mod dev_disk;
 mod gateway_console;
 mod gateway_crash;
+mod grants;
 mod ledger_bell;
 mod ledger_books;
 mod ledger_items;
