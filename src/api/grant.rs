@@ -167,3 +167,40 @@ pub(crate) fn check(spec: &GrantSpec) -> Vec<Found> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(change: impl FnOnce(&mut serde_json::Value)) -> Vec<String> {
+        let mut spec = serde_json::json!({
+            "from": {"roomRef": {"name": "bench"}}, "to": {"roomRef": {"name": "kiln"}}, "items": {"seqs": [1]}, "mode": "Read",
+            "purpose": "for tonight's firing", "duration": "2h", "grantedBy": "owner",
+        });
+        change(&mut spec);
+        check(&serde_json::from_value(spec).unwrap()).into_iter().map(|(path, message)| format!("{path}: {message}")).collect()
+    }
+
+    #[test]
+    fn bounds_and_choices() {
+        assert!(said(|_| {}).is_empty());
+        let window = serde_json::json!({"author": "ada", "window": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}});
+        assert!(said(|s| s["items"] = window.clone()).is_empty());
+        assert!(said(|s| s["from"] = serde_json::json!({"person": "ada"})).is_empty());
+        let one_of = "spec.items: expected exactly one of platformIds, seqs, author with window";
+        for (change, wanted) in [
+            (serde_json::json!({"from": {}}), "spec.from: expected exactly one of roomRef, person"),
+            (serde_json::json!({"from": {"roomRef": {"name": "kiln"}}}), "spec.to.roomRef.name: \"kiln\" is the room that is granted from"),
+            (serde_json::json!({"items": {}}), one_of),
+            (serde_json::json!({"items": {"seqs": [1], "platformIds": ["a"]}}), one_of),
+            (serde_json::json!({"items": {"author": "ada"}}), one_of),
+            (serde_json::json!({"items": {"seqs": vec![1; 257]}}), "spec.items.seqs: has 257 entries, expected at most 256"),
+            (serde_json::json!({"purpose": "too short"}), "spec.purpose: has 9 characters, expected 10 to 500"),
+            (serde_json::json!({"grantedBy": ""}), "spec.grantedBy: has 0 bytes, expected 1 to 256"),
+            (serde_json::json!({"duration": "1ms"}), "spec.duration: is shorter than a second"),
+        ] {
+            let all = said(|s| s.as_object_mut().unwrap().extend(change.as_object().unwrap().clone()));
+            assert_eq!(all, [wanted], "{change}");
+        }
+    }
+}
