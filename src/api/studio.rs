@@ -281,8 +281,8 @@ impl Reading {
         let mut fit = BTreeMap::new();
         for (name, mut doc) in std::mem::take(&mut self.grants) {
             let Some(spec) = doc.spec.take() else { continue };
-            let named = [("spec.from.roomRef.name", spec.from.room_ref.as_ref()), ("spec.to.roomRef.name", Some(&spec.to.room_ref))];
-            for (path, room) in named {
+            let rooms_named = [("spec.from.roomRef.name", spec.from.room_ref.as_ref()), ("spec.to.roomRef.name", Some(&spec.to.room_ref))];
+            for (path, room) in rooms_named {
                 if let Some(room) = room.filter(|r| !rooms.contains_key(&r.name)) {
                     let names: Vec<&str> = rooms.keys().take(12).map(String::as_str).collect();
                     let message = format!("there is no Room {:?}, {}", room.name, expected_one_of(&room.name, &names));
