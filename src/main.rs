@@ -7,6 +7,10 @@ use clap::Parser;
 use parlor::{bench, cli, dev, ledger, replay, sim, telemetry};
 use secrecy::SecretString;
 
+/// Much of a line's time goes into small texts that are kept for a moment (Cargo.toml says how much).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What is logged unless `PARLOR_LOG` says more. A lost database is told once by those who lost it, not for each connection.
 const LOG: &str = "warn,sqlx=error,sqlx_core=error";
 
