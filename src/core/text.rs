@@ -164,7 +164,7 @@ fn opener_gap(gap: &[u8]) -> bool {
     gap.iter().all(|c| matches!(c, b',' | b'.' | b'!' | b':' | b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// `name: text`, `@name, text`: gives the text.
+/// `name: text`, `@name, text`: gives the text. A link that begins the line addresses nobody.
 pub(crate) fn strip_address(text: &str) -> &str {
     let t = text.trim_start();
     // Most lines begin with a word that no separator follows, and that shows in two bytes.
@@ -182,6 +182,10 @@ pub(crate) fn strip_address(text: &str) -> &str {
     let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '[' | ']' | '\\' | '`' | '^' | '{' | '}' | '|');
     let after = inner.trim_start_matches(name);
     if after.len() == inner.len() {
+        return text;
+    }
+    if after.starts_with("://") {
+        // A link, and nobody's name.
         return text;
     }
     let after = after.strip_prefix('>').unwrap_or(after).trim_start();
