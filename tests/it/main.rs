@@ -22,6 +22,7 @@ mod gateway_crash;
 mod grants;
 mod ledger_bell;
 mod ledger_books;
+mod ledger_grants;
 mod ledger_items;
 mod ledger_outbox;
 mod ledger_server;

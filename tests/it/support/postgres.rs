@@ -145,6 +145,10 @@ impl TestLogins {
         Self { logins, rooms: Arc::default() }
     }
 
+    pub(crate) fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     /// The room's own login: of its first incarnation in this test.
     pub(crate) async fn room(&self, stream: i64) -> Ledger {
         let mut rooms = self.rooms.lock().await;
