@@ -1,6 +1,7 @@
 //! Servers and doubles that the tests start.
 
 pub(crate) mod asked;
+pub(crate) mod attack;
 pub(crate) mod browser;
 pub(crate) mod dev;
 pub(crate) mod models;
