@@ -26,6 +26,7 @@ pub use persona::{Persona, PersonaSpec};
 pub use problem::{Problem, Problems};
 pub use resolve::{Mute, PersonaConfig, RoomConfig};
 pub use room::{Room, RoomSpec};
+pub(crate) use scalar::duration;
 pub use studio::{Loaded, Studio};
 pub use watch::Watcher;
 

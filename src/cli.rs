@@ -1,9 +1,11 @@
-//! `say`, `tail` and `why`, and what `shadow` shares with them: a room of a running `parlor dev` from the terminal.
+//! `say`, `mute`, `tail` and `why`, and what `shadow` shares with them: a room of a running `parlor dev` from the terminal.
 //!
-//! What is said goes to the console's own address, the way a visitor's line goes; what is shown is read from the ledger. Nothing
+//! What is said or asked for goes to the console's own address, the way a visitor's line goes; what is shown is read from the ledger. Nothing
 //! here writes to the database, and text of people is stripped of control characters before it reaches a terminal.
 
+mod ask;
 mod grant;
+mod mute;
 mod out;
 mod running;
 mod say;
@@ -15,6 +17,8 @@ use std::path::PathBuf;
 use crate::ledger::{Ledger, LedgerError, Reader, StreamInfo};
 
 pub use grant::{GrantCommand, ShowGrants};
+pub(crate) use mute::told;
+pub use mute::{Mute, Unmute};
 pub(crate) use out::{clock, plain, print, stamp};
 pub use running::Running;
 pub use say::Say;
@@ -59,9 +63,17 @@ pub enum CliError {
         /// What happened instead.
         reason: String,
     },
-    /// The console refused the line.
-    #[error("it was not said: {0}")]
+    /// The console refused it.
+    #[error("it was not done: {0}")]
     Refused(String),
+    /// Something else than people mutes the room.
+    #[error("room {room} stays muted: {why}")]
+    StillMuted {
+        /// The room.
+        room: String,
+        /// What mutes it, and what to do about it.
+        why: String,
+    },
     /// There is no such room.
     #[error("there is no room {room:?}; there is: {known}")]
     NoRoom {

@@ -1,8 +1,8 @@
 //! The web page of the rooms, and the surface on which people talk in them.
 //!
 //! It shows a room as it happens (lines, who types, what the floor waits for and for how much longer, what is owed, each
-//! decision with its why) and hands what people write to the gateway's intake. It draws on two ports only, [`RoomReader`] for
-//! what is shown and [`Intake`](crate::ports::Intake) for what is said.
+//! decision with its why) and hands what people write to the gateway's intake. It draws on three ports only, [`RoomReader`] for
+//! what is shown, [`Intake`](crate::ports::Intake) for what is said and [`Mutes`](crate::ports::Mutes) for an owner's hush.
 //!
 //! It must not write to the ledger by any other way, decide who may speak, load any asset from elsewhere, put text of people
 //! into a log line, or trust a name: who somebody is comes from a signed cookie or a token file, never from what they typed.
@@ -12,6 +12,7 @@ mod fault;
 mod feed;
 mod fold;
 mod guard;
+mod hush;
 mod keys;
 mod limit;
 mod line;
@@ -42,7 +43,7 @@ use axum::{
 use tokio::{net::TcpListener, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::Intake;
+use crate::ports::{Intake, Mutes};
 
 /// The longest request: a line of 4,000 characters has at most 16,000 bytes, a form may write each as three, and the ids around
 /// it need little. A smaller bound would refuse long lines of scripts that take three bytes a character.
@@ -57,6 +58,8 @@ pub struct Console {
     pub reader: Arc<dyn RoomReader>,
     /// Where lines of people go.
     pub intake: Arc<dyn Intake>,
+    /// Hushes rooms on their owner's word.
+    pub mutes: Arc<dyn Mutes>,
     /// Signs the cookies and knows the local tokens.
     pub keys: Keys,
     /// The link that makes its opener the owner.
@@ -78,6 +81,7 @@ pub enum ConsoleError {
 struct App {
     reader: Arc<dyn RoomReader>,
     intake: Arc<dyn Intake>,
+    mutes: Arc<dyn Mutes>,
     keys: Keys,
     owner: OwnerLink,
     hosts: guard::Hosts,
@@ -97,10 +101,11 @@ impl App {
 /// returns. Requests are answered only under the names of this machine with the listener's own port.
 pub async fn serve(listener: TcpListener, console: Console, shutdown: CancellationToken) -> Result<(), ConsoleError> {
     let address = listener.local_addr().map_err(ConsoleError::Address)?;
-    let Console { reader, intake, keys, owner } = console;
+    let Console { reader, intake, mutes, keys, owner } = console;
     let app = Arc::new(App {
         reader,
         intake,
+        mutes,
         keys,
         owner,
         hosts: guard::Hosts::of(address),
@@ -137,6 +142,8 @@ fn routes(app: Arc<App>) -> Router {
         .route("/rooms/{name}/acts", post(speak::press))
         .route("/rooms/{name}/typing", post(speak::typing))
         .route("/api/rooms/{name}/lines", post(program::say))
+        .route("/api/rooms/{name}/mute", post(hush::mute))
+        .route("/api/rooms/{name}/unmute", post(hush::unmute))
         .route("/assets/{name}", get(assets::serve))
         .fallback(|| async { fault::Fault::new(StatusCode::NOT_FOUND, "There is no such page.").answer(false) })
         .layer(DefaultBodyLimit::max(BODY_MAX))

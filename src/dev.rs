@@ -6,6 +6,7 @@
 mod error;
 mod grants;
 mod lease;
+mod mutes;
 mod reader;
 mod rehearsal;
 mod rooms;
@@ -46,6 +47,7 @@ use crate::{
     telemetry::Metrics,
 };
 use grants::Grants;
+use mutes::DevMutes;
 use postgres::{PrivateOptions, PrivateServer};
 use reader::LedgerRooms;
 use rooms::{Parts, Rooms};
@@ -135,6 +137,7 @@ impl Dev {
         let (table, surface) = (Table::default(), ConsoleRooms::default());
         let reader = Arc::new(LedgerRooms::new(logins.reader(), table.clone(), wall_ms));
         let sender = Sender::new(logins.mouth(), ringer.clone(), surface.clone(), wall_ms, SenderOptions::default());
+        let mutes = Arc::new(DevMutes::new(&logins, table.clone(), ringer.clone(), Arc::clone(&reader)));
         let mut rooms = Rooms::new(Parts {
             logins: logins.clone(),
             table,
@@ -163,7 +166,7 @@ impl Dev {
         let link = owner.path();
         let intake = Arc::new(ConsoleIntake::new(logins.ear(), ringer, surface, wall_ms));
         let console_stop = CancellationToken::new();
-        let page = Console { reader, intake, keys: Keys::load(&state.keys())?, owner };
+        let page = Console { reader, intake, mutes, keys: Keys::load(&state.keys())?, owner };
         let console = tracker.spawn(console::serve(listener, page, console_stop.clone()));
         state.announce(address, &logins.console.url())?;
         Ok(Self {

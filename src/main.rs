@@ -37,9 +37,13 @@ enum Command {
     TrainGate(replay::TrainArgs),
     /// Says something in a room of a running `parlor dev`.
     Say(cli::Say),
+    /// Mutes a room of a running `parlor dev` at once.
+    Mute(cli::Mute),
+    /// Ends the mutes that people gave a room.
+    Unmute(cli::Unmute),
     /// Shows the lines of a room.
     Tail(cli::Tail),
-    /// Shows what a room decided, and why.
+    /// Shows whether a room is silent, what it decided, and why.
     Why(cli::Why),
     /// Shows what rooms may know of each other.
     #[command(subcommand)]
@@ -106,6 +110,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Sim(args) => Ok(sim::run(&args)?),
         Command::TrainGate(args) => Ok(replay::train(&args)?),
         Command::Say(say) => block_on(say.run()),
+        Command::Mute(mute) => block_on(mute.run()),
+        Command::Unmute(unmute) => block_on(unmute.run()),
         Command::Tail(tail) => block_on(tail.run()),
         Command::Why(why) => block_on(why.run()),
         Command::Grant(grant) => block_on(grant.run()),

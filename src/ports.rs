@@ -1,9 +1,13 @@
 //! What processes ask of each other, in our own words. The broker answers [`Models`], the gateway answers [`Intake`]; the
 //! actor and the console only know these traits, so that no sibling imports another.
 
+mod mutes;
+
 use futures::future::BoxFuture;
 use parlor_core::{Failure, ObligationId};
 use serde::{Deserialize, Serialize};
+
+pub use mutes::{Hush, MUTE_MOST_MS, MUTE_REASON_MOST, MuteError, MuteNow, Muted, Mutes, Silence, Unmuted};
 
 /// Answers model calls. One call is one attempt; tries and waits are the core's.
 pub trait Models: Send + Sync + 'static {

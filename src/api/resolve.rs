@@ -1,6 +1,6 @@
 //! One room with its personas, as the other parts of Parlor want it, and the rules that hold between documents.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use parlor_core::{Audience, Budget, GateKind, Member, Millis, Mode, Policy};
 
@@ -38,6 +38,8 @@ pub struct Mute {
     pub reason: String,
     /// It ends by itself then, ms since the epoch.
     pub until: Option<Millis>,
+    /// Name of the file that declares it.
+    pub file: String,
 }
 
 /// A persona as the drafter needs it.
@@ -63,13 +65,13 @@ impl RoomConfig {
     /// The policy as of `now`, under the given revision: a mute that is over is no mute.
     #[must_use]
     pub fn policy(&self, revision: u64, now: Millis) -> Policy {
-        Policy { revision, muted: self.muted_reason(now).is_some(), ..self.policy.clone() }
+        Policy { revision, muted: self.muted(now).is_some(), ..self.policy.clone() }
     }
 
-    /// Why the room is muted as of `now`, if it is.
+    /// The mute that its document declares as of `now`, if it does.
     #[must_use]
-    pub fn muted_reason(&self, now: Millis) -> Option<&str> {
-        self.mute.as_ref().filter(|m| m.until.is_none_or(|until| until > now)).map(|m| m.reason.as_str())
+    pub fn muted(&self, now: Millis) -> Option<&Mute> {
+        self.mute.as_ref().filter(|m| m.until.is_none_or(|until| until > now))
     }
 
     /// When the policy changes by itself after `now`: the end of a mute.
@@ -90,7 +92,7 @@ impl RoomConfig {
         self.policy.stopped
     }
 
-    pub(crate) fn new(name: &str, spec: &room::RoomSpec, personas: Vec<PersonaConfig>) -> Self {
+    pub(crate) fn new(name: &str, file: &Path, spec: &room::RoomSpec, personas: Vec<PersonaConfig>) -> Self {
         let members = personas.iter().map(|p| Member { id: p.id.clone(), name: p.name.clone(), aliases: p.aliases.clone() }).collect();
         let defaults = Policy::new(members);
         let audience = match spec.audience {
@@ -123,7 +125,11 @@ impl RoomConfig {
         };
         Self {
             name: name.to_owned(),
-            mute: spec.mute.as_ref().map(|m| Mute { reason: m.reason.clone(), until: m.until.map(|u| u.0.as_millisecond()) }),
+            mute: spec.mute.as_ref().map(|m| Mute {
+                reason: m.reason.clone(),
+                until: m.until.map(|u| u.0.as_millisecond()),
+                file: file.file_name().map_or_else(String::new, |f| f.to_string_lossy().into_owned()),
+            }),
             personas,
             tokens_per_day: spec.budget.tokens_per_day,
             context_tokens: spec.context.max_tokens.and_then(|n| usize::try_from(n).ok()).unwrap_or(CONTEXT_TOKENS),

@@ -38,7 +38,7 @@ impl Wait {
 }
 
 /// Reads a duration in ms of at most so many hours; the error says what was expected.
-fn duration(text: &str, most_hours: Millis) -> Result<Millis, String> {
+pub(crate) fn duration(text: &str, most_hours: Millis) -> Result<Millis, String> {
     let wrong = || format!("{text:?} is not {WAIT}");
     let mut rest = text;
     let mut total_us: i128 = 0;

@@ -323,7 +323,7 @@ impl Reading {
         self.personas = personas;
         match doc.first.clone().or(broken) {
             Some(first) => Err(first),
-            None => Ok(Box::new(RoomConfig::new(name, &spec, configs))),
+            None => Ok(Box::new(RoomConfig::new(name, &doc.file, &spec, configs))),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! `parlor why`: what the room decided, and why, all of it or about one line.
+//! `parlor why`: whether the room is silent, what it decided, and why, all of it or about one line.
 
 use jiff::tz::TimeZone;
 use parlor_core::{What, Why as Reason};
 use serde_json::json;
 
-use super::{CliError, Common, out, tail};
+use super::{CliError, Common, mute, out, tail};
 use crate::ledger::{DecisionRow, ITEMS_AT_ONCE, LedgerItem, OutboxRow, Page, Reader};
 
 /// Shows what a room decided, and why.
@@ -26,7 +26,11 @@ impl Why {
         let zone = TimeZone::system();
         let mut lines = Vec::new();
         let decisions = match &self.line {
-            None => reader.decisions(stream.id, Page::Last, usize::from(self.lines)).await?,
+            None => {
+                let hush = reader.hush(stream.id).await?;
+                lines.extend(if self.common.json { mute::as_json(&hush) } else { mute::told(&hush) });
+                reader.decisions(stream.id, Page::Last, usize::from(self.lines)).await?
+            }
             Some(line) => {
                 let item = find(&reader, stream.id, line).await?;
                 lines.push(if self.common.json { tail::as_json(&item).to_string() } else { tail::as_text(&item, &zone) });

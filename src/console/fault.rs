@@ -11,7 +11,7 @@ use axum::{
 use serde::Serialize;
 
 use super::{ReadError, names::NameError, page};
-use crate::ports::IntakeError;
+use crate::ports::{IntakeError, MuteError};
 
 /// What went wrong.
 #[derive(Debug)]
@@ -89,6 +89,24 @@ impl From<IntakeError> for Fault {
                 "The room's database cannot be reached now, so this was not stored. Send it again in a moment.",
                 1,
             ),
+        }
+    }
+}
+
+impl From<MuteError> for Fault {
+    fn from(error: MuteError) -> Self {
+        match error {
+            MuteError::NoRoom(_) => Self::no_room(),
+            MuteError::NotOwner => Self::new(StatusCode::FORBIDDEN, "Only an owner of the room may mute and unmute it."),
+            MuteError::Unavailable => Self::again(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The room's database cannot be reached now, so nobody knows whether this was done. Ask again in a moment.",
+                1,
+            ),
+            MuteError::Failed(reason) => {
+                tracing::error!(%reason, "a room could not be muted or unmuted");
+                Self::broken()
+            }
         }
     }
 }

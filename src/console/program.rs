@@ -69,7 +69,7 @@ async fn try_say(app: &App, room: String, headers: &HeaderMap, line: Result<Json
     Ok(app.intake.post(Heard { room, author, name, owner, client_id: line.client_id, what }).await?)
 }
 
-fn caller(app: &App, headers: &HeaderMap) -> Result<Caller, Fault> {
+pub(super) fn caller(app: &App, headers: &HeaderMap) -> Result<Caller, Fault> {
     let presented = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(|v| v.strip_prefix("Bearer "));
     presented.and_then(|token| app.keys.caller(token)).ok_or_else(|| {
         Fault::new(

@@ -1,5 +1,5 @@
-//! What the console shows, read from the ledger. Rooms and their settings come from the table of this process, everything else
-//! from the database, and the bell of a room says when to look again.
+//! What the console shows, read from the ledger. Rooms and their settings come from the table of this process, everything else, and
+//! whether they may speak, from the database, and the bell of a room says when to look again.
 
 use std::{
     collections::BTreeMap,
@@ -13,8 +13,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::table::{Entry, Table};
 use crate::{
+    cli,
     console::{Logged, ReadError, RoomFacts, RoomReader, Typist},
     ledger::{DecisionRow, Hub, ITEMS_AT_ONCE, LedgerError, LedgerItem, Page, Reader},
+    ports::Silence,
 };
 
 /// Reads rooms of the table from the ledger.
@@ -55,16 +57,15 @@ impl LedgerRooms {
         }
     }
 
-    fn facts(&self, name: String, entry: &Entry) -> RoomFacts {
-        let now = (self.wall)();
-        let mut policy = entry.config.policy(0, now);
-        policy.muted |= entry.broken.is_some();
-        let topic = match (&entry.broken, entry.config.muted_reason(now)) {
-            (Some(problem), _) => format!("Muted until its documents can be read: {problem}"),
-            (None, Some(reason)) => format!("Muted: {reason}"),
-            (None, None) => String::new(),
+    async fn facts(&self, name: String, entry: &Entry) -> Result<RoomFacts, ReadError> {
+        let mut policy = entry.config.policy(0, (self.wall)());
+        let hush = self.reader.hush(entry.stream).await?;
+        policy.muted = hush.why.is_some_and(|why| why != Silence::Stopped);
+        let topic = match &entry.broken {
+            Some(problem) => format!("Muted until its documents can be read: {problem}"),
+            None => cli::told(&hush).join(". "),
         };
-        RoomFacts { name, topic, policy }
+        Ok(RoomFacts { name, topic, policy })
     }
 
     fn stream(&self, room: &str) -> Result<i64, ReadError> {
@@ -79,11 +80,24 @@ impl RoomReader for LedgerRooms {
     }
 
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomFacts>, ReadError>> {
-        async move { Ok(self.table.all().into_iter().map(|(name, entry)| self.facts(name, &entry)).collect()) }.boxed()
+        async move {
+            let mut rooms = Vec::new();
+            for (name, entry) in self.table.all() {
+                rooms.push(self.facts(name, &entry).await?);
+            }
+            Ok(rooms)
+        }
+        .boxed()
     }
 
     fn room<'a>(&'a self, room: &'a str) -> BoxFuture<'a, Result<Option<RoomFacts>, ReadError>> {
-        async move { Ok(self.table.get(room).map(|entry| self.facts(room.to_owned(), &entry))) }.boxed()
+        async move {
+            match self.table.get(room) {
+                Some(entry) => Ok(Some(self.facts(room.to_owned(), &entry).await?)),
+                None => Ok(None),
+            }
+        }
+        .boxed()
     }
 
     fn lines<'a>(&'a self, room: &'a str, before: Option<u64>, limit: u32) -> BoxFuture<'a, Result<Vec<Item>, ReadError>> {

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use parlor_core::{Audience, Millis};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -141,7 +142,7 @@ impl Rooms {
         let config = Arc::new(config.clone());
         let stream = self.admin.ensure_stream(&config.name, &label(&config)).await?.id;
         let now = wall_ms();
-        self.admin.set_policy(stream, &row(&config, now, false)).await?;
+        self.admin.set_policy(stream, &row(&config, now, None)).await?;
         parts.ringer.ring(stream);
         parts.books.set(&config.name, stream, Caps { tokens: config.tokens_per_day, cost_micro: config.cost_micros_per_day });
         let personas = config.personas.iter().map(|p| (p.id.clone(), p.name.clone())).collect();
@@ -216,7 +217,7 @@ impl Rooms {
     async fn hush(&mut self, room: &str, reason: &str) -> Result<(), LedgerError> {
         let Some(running) = self.running.get(room) else { return Ok(()) };
         let parts = &self.parts;
-        self.admin.set_policy(running.stream, &row(&running.config, wall_ms(), true)).await?;
+        self.admin.set_policy(running.stream, &row(&running.config, wall_ms(), Some(reason))).await?;
         parts.ringer.ring(running.stream);
         parts.table.put(room, Entry { stream: running.stream, config: Arc::clone(&running.config), broken: Some(reason.to_owned()) });
         parts.reader.look(room);
@@ -225,7 +226,7 @@ impl Rooms {
 
     async fn remove(&mut self, room: &str) -> Result<(), LedgerError> {
         let Some(running) = self.running.get(room) else { return Ok(()) };
-        let policy = PolicyRow { stopped: true, ..row(&running.config, wall_ms(), false) };
+        let policy = PolicyRow { stopped: true, ..row(&running.config, wall_ms(), None) };
         self.admin.set_policy(running.stream, &policy).await?;
         self.parts.surface.remove(room);
         self.parts.table.remove(room);
@@ -259,16 +260,21 @@ fn label(config: &RoomConfig) -> Label {
     }
 }
 
-fn row(config: &RoomConfig, now: Millis, broken: bool) -> PolicyRow {
+fn row(config: &RoomConfig, now: Millis, broken: Option<&str>) -> PolicyRow {
     // The database numbers revisions itself.
     let policy = config.policy(0, now);
-    PolicyRow {
-        muted: policy.muted || broken,
-        mode: policy.mode,
-        stopped: policy.stopped,
-        // A policy that cannot be written as JSON would be read as none, and none is silence.
-        value: serde_json::to_value(&policy).unwrap_or_default(),
+    // A policy that cannot be written as JSON would be read as none, and none is silence.
+    let mut value = serde_json::to_value(&policy).unwrap_or_default();
+    // For those who ask why; the machine only needs to know that it is muted.
+    let why = match (broken, config.muted(now)) {
+        (Some(problem), _) => Some(json!({ "by": "parlor dev", "reason": format!("its documents cannot be read: {problem}") })),
+        (None, Some(mute)) => Some(json!({ "by": mute.file, "reason": mute.reason, "until_ms": mute.until })),
+        (None, None) => None,
+    };
+    if let (Some(why), Some(fields)) = (why, value.as_object_mut()) {
+        fields.insert("mute".to_owned(), why);
     }
+    PolicyRow { muted: policy.muted || broken.is_some(), mode: policy.mode, stopped: policy.stopped, value }
 }
 
 /// What the models of a room are told.

@@ -4,6 +4,7 @@ use super::{
     ITEMS_AT_ONCE, LedgerError, LedgerItem, Reader,
     pool::{bounded, decode},
 };
+use crate::ports::Hush;
 
 /// Items about the lines of one page: each may have some edits and reactions.
 const ABOUT_AT_ONCE: i64 = 5_000;
@@ -31,5 +32,12 @@ impl Reader {
         let query = sqlx::query_scalar("select api.read_names($1, $2)::text").bind(stream).bind(limit as i64);
         let json: String = bounded(query.fetch_one(self.ledger.pool())).await?;
         decode("the names of a room", &json)
+    }
+
+    /// Whether and why a room is silent, with its mutes.
+    pub async fn hush(&self, stream: i64) -> Result<Hush, LedgerError> {
+        let query = sqlx::query_scalar("select api.read_hush($1)::text").bind(stream);
+        let json: String = bounded(query.fetch_one(self.ledger.pool())).await?;
+        decode("why a room is silent", &json)
     }
 }

@@ -165,6 +165,48 @@ async fn programs_speak_with_a_token_and_browsers_cannot() {
 }
 
 #[tokio::test]
+async fn the_owner_mutes_and_nobody_else() {
+    let site = Asked::open().await;
+    let token = |file| Keys::read_token(site.site.folder.path(), file).unwrap().expose_secret().to_owned();
+    let (local, owner) = (token(Keys::LOCAL), token(Keys::OWNER));
+    let ask = |token: &str, path: &str, body: &str| {
+        let json = (header::CONTENT_TYPE, "application/json");
+        site.http.post(site.site.url(path)).bearer_auth(token).header(json.0, json.1).body(body.to_owned())
+    };
+    let (mute, unmute) = ("/api/rooms/kiln/mute", "/api/rooms/kiln/unmute");
+    let long = format!(r#"{{"reason":"{}"}}"#, "ä".repeat(501));
+    for (request, status) in [
+        (ask("wrong", mute, "{}"), StatusCode::UNAUTHORIZED),
+        (ask(&local, mute, "{}"), StatusCode::FORBIDDEN),
+        (ask(&local, unmute, "{}"), StatusCode::FORBIDDEN),
+        (ask(&owner, mute, "{}").header(header::ORIGIN, site.site.url("")), StatusCode::FORBIDDEN),
+        (ask(&owner, mute, "{}").header("sec-fetch-site", "cross-site"), StatusCode::FORBIDDEN),
+        (ask(&owner, "/api/rooms/nowhere/mute", "{}"), StatusCode::NOT_FOUND),
+        (ask(&owner, mute, r#"{"for_ms":0}"#), StatusCode::UNPROCESSABLE_ENTITY),
+        (ask(&owner, mute, r#"{"for_ms":2419200001}"#), StatusCode::UNPROCESSABLE_ENTITY),
+        (ask(&owner, mute, r#"{"reason":"a\nb"}"#), StatusCode::UNPROCESSABLE_ENTITY),
+        (ask(&owner, mute, r#"{"until":5}"#), StatusCode::UNPROCESSABLE_ENTITY),
+        (ask(&owner, mute, &long), StatusCode::UNPROCESSABLE_ENTITY),
+    ] {
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status, "{}", answer.text().await.unwrap());
+    }
+    assert_eq!(site.rooms.muted(), None);
+    let most = format!(r#"{{"for_ms":2419200000,"reason":"{}"}}"#, "ä".repeat(500));
+    assert_eq!(ask(&owner, mute, &most).send().await.unwrap().status(), StatusCode::OK);
+    assert!(site.rooms.muted().unwrap().ends_with("ä (owner)"));
+    assert_eq!(ask(&owner, unmute, "{}").send().await.unwrap().status(), StatusCode::OK);
+    site.rooms.lose_database(true);
+    let away = ask(&owner, mute, "{}").send().await.unwrap();
+    assert_eq!((away.status(), away.headers().contains_key(header::RETRY_AFTER)), (StatusCode::SERVICE_UNAVAILABLE, true));
+    let mut limited = 0;
+    for _ in 0..40 {
+        limited += usize::from(ask(&owner, mute, "{}").send().await.unwrap().status() == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(limited > 5, "{limited}");
+}
+
+#[tokio::test]
 async fn lines_are_changed_by_their_authors_only() {
     let site = Asked::open().await;
     let (ada, ben) = (site.enter("Ada", "").await, site.enter("Ben", "").await);

@@ -1,15 +1,8 @@
 //! `parlor dev` as its user sees it: the real binary on a folder, its files changed while it runs, killed and started again.
 
-use std::{
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    time::{Duration, Instant},
-};
+use std::{net::TcpListener, time::Duration};
 
 use crate::support::dev::{ROOM, Studio, WREN, parlor};
-
-/// Far longer than any wait of [`ROOM`].
-const SILENCE: Duration = Duration::from_millis(1_500);
 
 fn studio() -> Studio {
     Studio::new(&[("kiln.yaml", ROOM), ("wren.yaml", WREN)])
@@ -19,14 +12,6 @@ fn fails(mut command: std::process::Command) -> String {
     let output = command.output().unwrap();
     assert!(!output.status.success(), "it succeeded");
     String::from_utf8(output.stderr).unwrap()
-}
-
-/// That no persona posts for a while: a condition that must not come true within the time.
-fn silent(studio: &Studio, room: &str, posts: usize) {
-    let began = Instant::now();
-    while began.elapsed() < SILENCE {
-        assert_eq!(studio.posts(room).len(), posts, "{:?}", studio.posts(room));
-    }
 }
 
 #[test]
@@ -47,17 +32,17 @@ fn a_studio_from_its_first_start_to_its_last_change() {
     assert!(tail.contains("ruth: hi wren") && tail.contains("Wren (persona): "), "{tail}");
 
     // The page is served.
-    assert!(page(&studio, "/").contains("kiln"));
+    assert!(studio.page("/").contains("kiln"));
 
     // Muted by its file: it listens and says nothing; afterwards it answers once.
     studio.write("kiln.yaml", &format!("{ROOM}  mute: {{ reason: glaze test }}\n"));
     studio.until("the mute", |s| s.decisions("kiln").contains(&"hushed muted".to_owned()).then_some(()));
     studio.say("kiln", "wren, when can I open the big kiln?");
-    silent(&studio, "kiln", 1);
-    assert!(page(&studio, "/").contains("Muted: glaze test"));
+    studio.silent("kiln", 1);
+    assert!(studio.page("/").contains("Muted: glaze test"));
     studio.write("kiln.yaml", ROOM);
     studio.until("a reply after the mute", |s| (s.posts("kiln").len() == 2).then_some(()));
-    silent(&studio, "kiln", 2);
+    studio.silent("kiln", 2);
 
     // A mute that ends by itself.
     let soon = jiff::Timestamp::now().checked_add(Duration::from_secs(4)).unwrap();
@@ -74,8 +59,8 @@ fn a_studio_from_its_first_start_to_its_last_change() {
     studio.until("the problem", |s| s.said().contains("kiln.yaml:9:3: spec.flor: unknown field").then_some(()));
     studio.until("the third mute", |s| (s.decisions("kiln").iter().filter(|d| *d == "hushed muted").count() == 3).then_some(()));
     studio.say("kiln", "wren, hello?");
-    silent(&studio, "kiln", 3);
-    assert!(page(&studio, "/").contains("Muted until its documents can be read: kiln.yaml:9:3: spec.flor: unknown field"));
+    studio.silent("kiln", 3);
+    assert!(studio.page("/").contains("Muted until its documents can be read: kiln.yaml:9:3: spec.flor: unknown field"));
     studio.until("a reply in the second room", |s| (s.posts("yard").len() == 1).then_some(()));
     studio.write("kiln.yaml", ROOM);
     studio.until("a reply when it can be read again", |s| (s.posts("kiln").len() == 4).then_some(()));
@@ -100,18 +85,8 @@ fn a_studio_from_its_first_start_to_its_last_change() {
     let took = studio.start();
     println!("start to page with a state folder: {} ms", took.as_millis());
     assert_eq!(studio.posts("kiln").len(), 4);
-    assert!(page(&studio, "/rooms/kiln").contains("hi wren"));
+    assert!(studio.page("/rooms/kiln").contains("hi wren"));
     assert!(studio.stop());
-}
-
-fn page(studio: &Studio, path: &str) -> String {
-    let address = studio.address.unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-    text
 }
 
 #[test]
@@ -126,7 +101,7 @@ fn killed_in_the_middle_it_answers_each_question_once() {
         studio.kill();
         studio.start();
         studio.until("the reply", |s| (s.posts("kiln").len() >= round).then_some(()));
-        silent(&studio, "kiln", round);
+        studio.silent("kiln", round);
     }
     // A second process on the same folder, and a port that is taken.
     let taken = fails(studio.command("127.0.0.1:0"));

@@ -27,6 +27,7 @@ mod ledger_items;
 mod ledger_outbox;
 mod ledger_server;
 mod ledger_steps;
+mod mute;
 mod replay;
 mod replay_drafter;
 mod replay_html;

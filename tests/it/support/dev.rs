@@ -2,8 +2,8 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
-    net::SocketAddr,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -14,6 +14,9 @@ use serde_json::Value;
 
 /// How long anything may take on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(40);
+
+/// Far longer than any wait of [`ROOM`].
+const SILENCE: Duration = Duration::from_millis(1_500);
 
 /// A room whose waits are short, so that a test that proves silence need not wait long.
 pub(crate) const ROOM: &str = "apiVersion: parlor.dev/v1alpha1
@@ -157,7 +160,26 @@ impl Studio {
     /// `what why` of each decision of a room.
     pub(crate) fn decisions(&self, room: &str) -> Vec<String> {
         let word = |d: &Value| format!("{} {}", d["what"].as_str().unwrap(), d["why"].as_str().unwrap());
-        self.json(&["why", room, "-n", "500"]).iter().map(word).collect()
+        self.json(&["why", room, "-n", "500"]).iter().filter(|d| d["type"] == "decision").map(word).collect()
+    }
+
+    /// That no persona posts for a while: a condition that must not come true within the time.
+    pub(crate) fn silent(&self, room: &str, posts: usize) {
+        let began = Instant::now();
+        while began.elapsed() < SILENCE {
+            assert_eq!(self.posts(room).len(), posts, "{:?}", self.posts(room));
+        }
+    }
+
+    /// A page of the console.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let address = self.address.unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+        text
     }
 
     /// Waits until something holds.

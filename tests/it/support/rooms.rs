@@ -12,7 +12,7 @@ use std::{
 use futures::future::{BoxFuture, ready};
 use parlor::{
     console::{Logged, ReadError, RoomFacts, RoomReader, Typist},
-    ports::{Heard, HeardKind, Intake, IntakeError, Posted},
+    ports::{Heard, HeardKind, Hush, Intake, IntakeError, MuteError, Muted, Mutes, Posted, Unmuted},
 };
 use parlor_core::{
     Author, AuthorKind, Decision, Item, ItemKind, Likelihood, Line, Link, Measured, Member, Millis, ObligationId, ObligationKind,
@@ -276,7 +276,38 @@ impl Intake for Rooms {
     }
 }
 
+impl Mutes for Rooms {
+    fn mute<'a>(&'a self, room: &'a str, by: &'a str, why: &'a str, _: Option<Millis>) -> BoxFuture<'a, Result<Muted, MuteError>> {
+        let done = self.may_mute(room).map(|()| {
+            Rooms::mute(self, &format!("{why} ({by})"));
+            Muted { refused: 0, hush: Hush::default() }
+        });
+        Box::pin(ready(done))
+    }
+
+    fn unmute<'a>(&'a self, room: &'a str, _: &'a str) -> BoxFuture<'a, Result<Unmuted, MuteError>> {
+        let done = self.may_mute(room).map(|()| {
+            let lifted = self.state.lock().unwrap().muted.take().map_or(0, |_| 1);
+            Unmuted { lifted, hush: Hush::default(), stays: None }
+        });
+        Box::pin(ready(done))
+    }
+}
+
 impl Rooms {
+    /// Why it is muted.
+    pub(crate) fn muted(&self) -> Option<String> {
+        self.state.lock().unwrap().muted.clone()
+    }
+
+    fn may_mute(&self, room: &str) -> Result<(), MuteError> {
+        match room {
+            _ if self.gone.load(Ordering::SeqCst) => Err(MuteError::Unavailable),
+            ROOM => Ok(()),
+            _ => Err(MuteError::NoRoom(room.to_owned())),
+        }
+    }
+
     fn take(&self, event: Heard) -> Result<Posted, IntakeError> {
         self.tried.lock().unwrap().push(event.client_id.clone());
         if self.gone.load(Ordering::SeqCst) {

@@ -32,7 +32,13 @@ impl Site {
         let owner = link.path();
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let console = Console { reader: rooms.clone(), intake: rooms.clone(), keys: Keys::load(folder.path()).unwrap(), owner: link };
+        let console = Console {
+            reader: rooms.clone(),
+            intake: rooms.clone(),
+            mutes: rooms.clone(),
+            keys: Keys::load(folder.path()).unwrap(),
+            owner: link,
+        };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(serve(listener, console, stop.clone()));
         tasks.close();
