@@ -8,6 +8,7 @@
 //! into a log line, or trust a name: who somebody is comes from a signed cookie or a token file, never from what they typed.
 
 mod assets;
+mod door;
 mod fault;
 mod feed;
 mod fold;
@@ -28,7 +29,7 @@ mod visitors;
 mod words;
 
 pub use keys::{Caller, KeyError, Keys, OwnerLink};
-pub use reader::{Logged, ReadError, RoomFacts, RoomReader, Typist};
+pub use reader::{Door, Logged, ReadError, RoomFacts, RoomReader, Typist};
 
 use std::{future::IntoFuture, sync::Arc, time::Duration};
 

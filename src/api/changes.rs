@@ -49,6 +49,11 @@ impl Follower {
                     );
                     known.breaks(name, &reason, &mut changes);
                 }
+                (Ok(config), Some(known)) if known.config.only != config.only => {
+                    let file = loaded.file.display();
+                    let reason = format!("{file}: spec.surface: is immutable, and the room is another person's; make a new room");
+                    known.breaks(name, &reason, &mut changes);
+                }
                 (Ok(config), Some(known)) if known.broken.is_none() && known.config == **config => known.file.clone_from(&loaded.file),
                 (Ok(config), _) => {
                     let known = Known { file: loaded.file.clone(), config: (**config).clone(), broken: None };

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{
     names::{is_resource_name, unfit},
     persona::{PersonaSpec, Provider},
-    room::{FloorSpec, Metadata, RoomSpec},
+    resolve::OWNER,
+    room::{Audience, ConsoleSurface, FloorSpec, Metadata, RoomSpec},
     scalar::Wait,
 };
 
@@ -37,8 +38,9 @@ pub(crate) fn metadata(meta: &Metadata) -> Vec<Found> {
 pub(crate) fn room(spec: &RoomSpec) -> Vec<Found> {
     let mut found = Vec::new();
     let mut add = |path: &str, message: String| found.push((path.to_owned(), message));
-    if spec.surface.console.is_none() {
-        add("spec.surface", "names no place, expected console: {}".to_owned());
+    match &spec.surface.console {
+        None => add("spec.surface", "names no place, expected console: {}".to_owned()),
+        Some(console) => one_person(console, spec.audience, &mut add),
     }
     if !(1..=12).contains(&spec.members.len()) {
         add("spec.members", format!("has {} entries, expected 1 to 12", spec.members.len()));
@@ -67,6 +69,27 @@ pub(crate) fn room(spec: &RoomSpec) -> Vec<Found> {
     }
     floor(&spec.floor, &mut add);
     found
+}
+
+/// A room of one person says who that is, by an id that nobody can choose for themselves.
+fn one_person(console: &ConsoleSurface, audience: Audience, add: &mut impl FnMut(&str, String)) {
+    match &console.dm {
+        None if audience == Audience::Direct => {
+            add("spec.surface.console", "does not say whose room it is, expected dm: { userId: owner } beside audience: Direct".to_owned());
+        }
+        Some(_) if audience != Audience::Direct => {
+            add("spec.surface.console.dm", format!("makes it the room of one person, but spec.audience is {audience:?}, expected Direct"));
+        }
+        Some(dm) if dm.user_id != OWNER && !is_visitor(&dm.user_id) => {
+            let expected = "expected owner, or the 32 hexadecimal digits that parlor tail --json shows as the author of a visitor's line";
+            add("spec.surface.console.dm.userId", format!("{:?} is no id of the web page (a name is none), {expected}", dm.user_id));
+        }
+        _ => {}
+    }
+}
+
+fn is_visitor(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn floor(floor: &FloorSpec, add: &mut impl FnMut(&str, String)) {

@@ -22,8 +22,6 @@ const ROOM: &[NotYet] = &[
     ("spec.surface.discord", &[], "only the built-in web page is connected, use console: {}"),
     ("spec.surface.mesh", &[], "only the built-in web page is connected, use console: {}"),
     ("spec.projection", &[], "a room is not shown on a second platform yet"),
-    ("spec.audience", &["Direct"], "the web page lets in any visitor, so a room of one person cannot be kept there; use Room"),
-    ("spec.audience", &["Operator"], "the web page lets in any visitor, so a room of operators cannot be kept there; use Room"),
     ("spec.owners", &[], "on the web page the owner is who opens the owner's link"),
     ("spec.floor.rounds", &["EveryMember"], "a round that asks every member is not built yet; use Obligations"),
     ("spec.floor.startedBy", &[], "it belongs to rounds: EveryMember, which is not built yet"),

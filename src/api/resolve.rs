@@ -8,7 +8,7 @@ use super::{check::Found, names::folded, persona::PersonaSpec, room};
 use crate::ports::ModelRef;
 
 /// The id of the holder of the owner's link on the web page (see `ports::Heard`).
-const OWNER: &str = "owner";
+pub(crate) const OWNER: &str = "owner";
 
 /// A few hundred lines of chat: far more than an answer needs, and cheap where the provider caches prompts.
 const CONTEXT_TOKENS: usize = 16_000;
@@ -28,6 +28,8 @@ pub struct RoomConfig {
     pub cost_micros_per_day: Option<i64>,
     /// How much of the room a model reads, in tokens as estimated.
     pub context_tokens: usize,
+    /// The only authenticated id that may know of the room: of a Direct room its person, of operators the owner.
+    pub only: Option<String>,
     policy: Policy,
 }
 
@@ -101,6 +103,14 @@ impl RoomConfig {
             room::Audience::Direct => Audience::Direct,
             room::Audience::Operator => Audience::Operator,
         };
+        let only = match spec.audience {
+            room::Audience::Public | room::Audience::Room => None,
+            room::Audience::Operator => Some(OWNER.to_owned()),
+            // Nobody has the empty id.
+            room::Audience::Direct => {
+                Some(spec.surface.console.as_ref().and_then(|c| c.dm.as_ref()).map_or_else(String::new, |dm| dm.user_id.clone()))
+            }
+        };
         let whole = |n: Option<i32>, default: u32| n.and_then(|n| u32::try_from(n).ok()).unwrap_or(default);
         let policy = Policy {
             mode: match spec.mode {
@@ -134,6 +144,7 @@ impl RoomConfig {
             tokens_per_day: spec.budget.tokens_per_day,
             context_tokens: spec.context.max_tokens.and_then(|n| usize::try_from(n).ok()).unwrap_or(CONTEXT_TOKENS),
             cost_micros_per_day: spec.budget.cost_per_day.and_then(|d| i64::try_from(d.micros).ok()),
+            only,
             policy,
         }
     }

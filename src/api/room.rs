@@ -86,7 +86,7 @@ fn one() -> i32 {
 }
 
 /// Where people and personas meet: exactly one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Surface {
     /// The built-in web page.
@@ -94,10 +94,22 @@ pub struct Surface {
     pub console: Option<ConsoleSurface>,
 }
 
-/// The built-in web page; there is nothing to set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The built-in web page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ConsoleSurface {}
+pub struct ConsoleSurface {
+    /// The room of one person; with audience Direct, and only with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dm: Option<Dm>,
+}
+
+/// The person of a room of one person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dm {
+    /// Authenticated id: `owner`, or a visitor's 32 hexadecimal digits.
+    pub user_id: String,
+}
 
 /// Who may know what is said in a room, or the widest such circle a persona may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

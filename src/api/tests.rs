@@ -240,12 +240,23 @@ fn surfaces_and_audiences() {
             "room.yaml:5:14: spec.surface.discord: has no effect yet, take it out: only the built-in web page is connected, use console: {}",
         ),
         ("{}", "audience: Room", "room.yaml:5:3: spec.surface: names no place, expected console: {}"),
-        ("{ console: { port: 1 } }", "audience: Room", "room.yaml:5:25: spec.surface.console.port: unknown field, expected none here"),
+        ("{ console: { port: 1 } }", "audience: Room", "room.yaml:5:25: spec.surface.console.port: unknown field, expected dm"),
         (
             "{ console: {} }",
             "audience: Direct",
-            "room.yaml:6:3: spec.audience: Direct has no effect yet: the web page lets in any visitor, so a room of one person cannot be kept there; use Room",
+            "room.yaml:5:14: spec.surface.console: does not say whose room it is, expected dm: { userId: owner } beside audience: Direct",
         ),
+        (
+            "{ console: { dm: { userId: owner } } }",
+            "audience: Room",
+            "room.yaml:5:25: spec.surface.console.dm: makes it the room of one person, but spec.audience is Room, expected Direct",
+        ),
+        (
+            "{ console: { dm: { userId: Ada } } }",
+            "audience: Direct",
+            "room.yaml:5:31: spec.surface.console.dm.userId: \"Ada\" is no id of the web page (a name is none), expected owner, or the 32 hexadecimal digits that parlor tail --json shows as the author of a visitor's line",
+        ),
+        ("{ console: { dm: { userId: 0123456789abcdef0123456789abcdef } } }", "audience: Direct", ""),
         ("{ console: {} }", "mode: Shadow", "room.yaml:5:3: spec.audience: is required"),
     ] {
         assert_eq!(other(surface, audience), want, "for {surface} and {audience}");
@@ -401,6 +412,17 @@ mod following {
     #[test]
     fn an_audience_never_changes() {
         let (dir, mut follower) = started(&[("room.yaml", ROOM), ("wren.yaml", WREN)]);
+        let of = |person: &str| {
+            ROOM.replace("console: {}", &format!("console: {{ dm: {{ userId: {person} }} }}"))
+                .replace("kiln", "desk")
+                .replace("audience: Room", "audience: Direct")
+        };
+        write(&dir, "desk.yaml", &of("owner"));
+        let changes = follower.take_up(&Studio::load(dir.path()));
+        assert!(matches!(&changes[..], [Change::Set(desk)] if desk.only.as_deref() == Some("owner")), "{changes:?}");
+        write(&dir, "desk.yaml", &of(&"ab".repeat(16)));
+        let changes = follower.take_up(&Studio::load(dir.path()));
+        assert!(matches!(&changes[..], [Change::Broken { reason, .. }] if reason.contains("spec.surface: is immutable")), "{changes:?}");
         write(&dir, "room.yaml", &ROOM.replace("audience: Room", "audience: Public"));
         match follower.take_up(&Studio::load(dir.path())).as_slice() {
             [Change::Broken { reason, .. }] => assert!(reason.contains("spec.audience: is immutable, it was Room"), "{reason}"),

@@ -247,7 +247,7 @@ impl Feed {
     /// Reads what is new and renders it.
     async fn look(&mut self) -> Result<Look, ReadError> {
         let mut pieces = Vec::new();
-        let Some(facts) = self.app.reader.room(&self.room).await? else { return Ok(self.gone()) };
+        let Some(facts) = self.app.room(&self.room, self.viewer.id()).await? else { return Ok(self.gone()) };
         if !self.begun {
             self.begin(&facts).await?;
         }

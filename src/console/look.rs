@@ -37,8 +37,10 @@ pub(super) struct Resume {
 
 /// The rooms.
 pub(super) async fn rooms(State(app): State<Arc<App>>, Query(ask): Query<Ask>, headers: HeaderMap) -> Response {
-    match app.reader.rooms().await {
-        Ok(rooms) => page::rooms(&rooms, &app.holder(&headers), ask.mark.as_deref()).into_response(),
+    let holder = app.holder(&headers);
+    let viewer = holder.viewer(ask.mark.as_deref());
+    match app.rooms(&holder, &viewer).await {
+        Ok(rooms) => page::rooms(&rooms, &viewer).into_response(),
         Err(error) => Fault::from(error).answer(wants_json(&headers)),
     }
 }
@@ -47,9 +49,12 @@ pub(super) async fn rooms(State(app): State<Arc<App>>, Query(ask): Query<Ask>, h
 pub(super) async fn room(State(app): State<Arc<App>>, Path(name): Path<String>, Query(ask): Query<Ask>, headers: HeaderMap) -> Response {
     let holder = app.holder(&headers);
     let mut viewer = holder.viewer(ask.mark.as_deref());
-    if ask.mark.is_none() && viewer != Viewer::Watcher {
-        // The address names the person, so that the tab stays theirs when another person joins.
-        return speak::to(&format!("/rooms/{name}?as={}", viewer.mark())).unwrap_or_else(|fault| fault.answer(false));
+    if ask.mark.is_none() {
+        viewer = app.arrival(&name, &holder);
+        if viewer != Viewer::Watcher {
+            // The address names the person, so that the tab stays theirs when another person joins.
+            return speak::to(&format!("/rooms/{name}?as={}", viewer.mark())).unwrap_or_else(|fault| fault.answer(false));
+        }
     }
     let mut kept = Kept::default();
     match speak::entered(&app, &name, &viewer).await {
@@ -78,7 +83,7 @@ pub(super) async fn events(
         return Fault::new(StatusCode::BAD_REQUEST, "The address does not say after what; reload the page.").answer(true);
     };
     let viewer = app.holder(&headers).viewer(ask.mark.as_deref());
-    match app.reader.room(&name).await {
+    match app.room(&name, viewer.id()).await {
         Ok(Some(_)) => {}
         Ok(None) => return Fault::no_room().answer(true),
         Err(error) => return Fault::from(error).answer(true),

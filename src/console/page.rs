@@ -4,11 +4,7 @@ use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 use parlor_core::Mode;
 
-use super::{
-    RoomFacts, assets,
-    fault::Fault,
-    visitors::{Holder, Viewer},
-};
+use super::{RoomFacts, assets, fault::Fault, visitors::Viewer, words};
 
 /// A whole document. `live` pages load the script.
 pub(super) fn document(title: &str, class: &str, live: bool, content: &Markup) -> Html<String> {
@@ -44,25 +40,25 @@ pub(super) fn notice(fault: &Fault) -> Html<String> {
 }
 
 /// Every room, with what is going on in it.
-pub(super) fn rooms(rooms: &[RoomFacts], holder: &Holder, mark: Option<&str>) -> Html<String> {
-    let viewer = holder.viewer(mark);
-    let suffix = match viewer {
+pub(super) fn rooms(rooms: &[(RoomFacts, Viewer)], viewer: &Viewer) -> Html<String> {
+    let suffix = |viewer: &Viewer| match viewer {
         Viewer::Watcher => String::new(),
         Viewer::Person { .. } | Viewer::Owner => format!("?as={}", viewer.mark()),
     };
     let content = html! {
-        header.bar { a.home href={ "/" (suffix) } { "Parlor" } @if let Some(name) = viewer.name() { p.you { "You are " b dir="auto" { (name) } } } }
+        header.bar { a.home href={ "/" (suffix(viewer)) } { "Parlor" } @if let Some(name) = viewer.name() { p.you { "You are " b dir="auto" { (name) } } } }
         main.plain {
             h1 { "Rooms" }
             p.lead { "People and personas share these rooms. Go in, and say hello to somebody by name." }
             @if rooms.is_empty() { p { "There is no room yet. Add a Room document to the folder that " code { "parlor dev" } " watches." } }
             ul.cards {
-                @for room in rooms {
-                    li { a href={ "/rooms/" (room.name) (suffix) } {
+                @for (room, viewer) in rooms {
+                    li { a href={ "/rooms/" (room.name) (suffix(viewer)) } {
                         h2 { (room.name) }
                         @if !room.topic.is_empty() { p dir="auto" { (room.topic) } }
                         p.members {
                             @for (i, member) in room.policy.members.iter().enumerate() { @if i > 0 { ", " } (member.name) }
+                            " " (circle(room))
                             @if room.policy.muted { " " span.mark { "muted" } }
                             @if room.policy.stopped { " " span.mark { "stopped" } }
                             @if room.policy.mode == Mode::Shadow { " " span.mark { "shadow" } }
@@ -73,6 +69,12 @@ pub(super) fn rooms(rooms: &[RoomFacts], holder: &Holder, mark: Option<&str>) ->
         }
     };
     document("Rooms", "plain", false, &content)
+}
+
+/// Who may know what is said in a room, where that is not simply who is in it.
+pub(super) fn circle(room: &RoomFacts) -> Markup {
+    let words = words::circle(room.policy.audience);
+    html! { @if !words.is_empty() { span.mark { (words) } } }
 }
 
 /// What the owner's link opens: a button, because programs that look at links in advance must not use it up.

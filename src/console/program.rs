@@ -43,20 +43,21 @@ pub(super) async fn say(
 async fn try_say(app: &App, room: String, headers: &HeaderMap, line: Result<Json<Line>, JsonRejection>) -> Result<Posted, Fault> {
     let caller = caller(app, headers)?;
     let Json(line) = line?;
-    let facts = app.reader.room(&room).await?.ok_or_else(Fault::no_room)?;
+    let owner = line.speaker == "owner";
+    // The same name on the command line is the same person each time.
+    let id = if owner { "owner".to_owned() } else { app.keys.derive("program", &names::key(&line.speaker)) };
+    let shown = (!owner || caller == Caller::Owner).then_some(id.as_str());
+    let facts = app.room(&room, shown).await?.ok_or_else(Fault::no_room)?;
     if !speak::is_client_id(&line.client_id) {
         return Err(Fault::new(StatusCode::UNPROCESSABLE_ENTITY, "client_id must be 1 to 64 letters, digits, dashes or underscores."));
     }
-    let owner = line.speaker == "owner";
     let (author, name) = if owner {
         if caller != Caller::Owner {
             return Err(Fault::new(StatusCode::FORBIDDEN, "Speaking as the owner takes the token of the owner's file."));
         }
-        ("owner".to_owned(), "Owner".to_owned())
+        (id, "Owner".to_owned())
     } else {
         let name = names::allowed(&line.speaker, &facts.policy.members)?;
-        // The same name on the command line is the same person each time.
-        let id = app.keys.derive("program", &names::key(&name));
         let now = app.reader.now();
         if !app.names.holds(&room, &name, &id, now) {
             app.names.claim(&room, &name, &id, &app.reader.names(&room).await?, now)?;

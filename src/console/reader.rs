@@ -11,6 +11,9 @@ use tokio::sync::watch;
 pub trait RoomReader: Send + Sync + 'static {
     /// The clock of the room machines, ms since the Unix epoch: waits are counted down against it.
     fn now(&self) -> Millis;
+    /// Who may know of a room; none if there is no such room on the console surface. It is known without the database, so that not
+    /// even the time that an answer takes tells of a room.
+    fn door(&self, room: &str) -> Option<Door>;
     /// Every room of the console surface, in the order in which they are listed.
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomFacts>, ReadError>>;
     /// One room; none if there is no such room on the console surface.
@@ -44,6 +47,15 @@ pub struct RoomFacts {
     pub topic: String,
     /// Members, mode, mute.
     pub policy: Policy,
+}
+
+/// Who may know that a room is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Whoever comes.
+    Everybody,
+    /// The one with this authenticated id.
+    Only(String),
 }
 
 /// A stored decision.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::response::Html;
 use maud::{Markup, html};
-use parlor_core::Millis;
+use parlor_core::{Audience, Millis};
 use uuid::Uuid;
 
 use super::{
@@ -77,7 +77,7 @@ pub(super) async fn show(
     ask: &Ask,
     kept: Kept,
 ) -> Result<Option<Html<String>>, ReadError> {
-    let Some(facts) = app.reader.room(room).await? else { return Ok(None) };
+    let Some(facts) = app.room(room, viewer.id()).await? else { return Ok(None) };
     let scene = read(app, facts, viewer, ask).await?;
     let name = &scene.facts.name;
     let frame = Frame { room: name, viewer };
@@ -196,14 +196,14 @@ fn bar(scene: &Scene, viewer: &Viewer, holder: &Holder) -> Markup {
     html! {
         header.bar {
             a.home href={ "/" (suffix) } { "Parlor" }
-            p.title { b { (name) } (topic(&scene.facts.topic)) }
+            p.title { b { (name) } (page::circle(&scene.facts)) (topic(&scene.facts.topic)) }
             p.members { span.sr { "Personas: " } @for m in &scene.facts.policy.members { span.member dir="auto" { (m.name) } } }
             p.you {
                 @match viewer.name() {
                     Some(who) => { span.say { "You are " } b dir="auto" { (who) } }
                     None => { "You are watching" }
                 }
-                @if *viewer != Viewer::Watcher && holder.people.len() < PEOPLE_MAX {
+                @if *viewer != Viewer::Watcher && is_shared(scene.facts.policy.audience) && holder.people.len() < PEOPLE_MAX {
                     " " a.button href={ "/rooms/" (name) "?as=new" } target="_blank" rel="noopener" { "Join" span.long { " as another person" } span.sr { " (opens a new tab)" } }
                 }
             }
@@ -216,6 +216,21 @@ pub(super) fn topic(words: &str) -> Markup {
     html! { span.topic #topic dir="auto" data-keep { (words) } }
 }
 
+/// Whether more than one person may come in.
+fn is_shared(audience: Audience) -> bool {
+    matches!(audience, Audience::Public | Audience::Room)
+}
+
+/// How to begin in a room where nothing was said.
+fn start(facts: &RoomFacts) -> String {
+    match facts.policy.members.first() {
+        Some(first) if facts.policy.audience == Audience::Direct => {
+            format!("Whatever you write here is for {}; no name is needed.", first.name)
+        }
+        _ => "Say hello to somebody by name.".to_owned(),
+    }
+}
+
 fn log(scene: &Scene, frame: &Frame) -> Markup {
     let before = std::iter::once(None).chain(scene.shown.iter().map(Some));
     html! {
@@ -223,7 +238,7 @@ fn log(scene: &Scene, frame: &Frame) -> Markup {
             @if scene.older { @if let Some(first) = scene.shown.first() {
                 p.more { a href=(frame.href(&format!("&before={}", first.seq))) { "Earlier lines" } }
             } }
-            @if scene.shown.is_empty() { p.none #no-lines { "Nobody has said anything yet. Say hello to somebody by name." } }
+            @if scene.shown.is_empty() { p.none #no-lines { "Nobody has said anything yet. " (start(&scene.facts)) } }
             ol #log {
                 @for (l, before) in scene.shown.iter().zip(before) {
                     (line::line(frame, l, l.reply_to.as_ref().and_then(|id| scene.all.get(id)), before))

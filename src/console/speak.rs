@@ -84,7 +84,8 @@ pub(super) async fn enter(State(app): State<Arc<App>>, Path(name): Path<String>,
 
 async fn try_enter(app: &App, room: &str, headers: &HeaderMap, form: Sent<Entry>) -> Result<Response, Fault> {
     let Form(entry) = form?;
-    let facts = app.reader.room(room).await?.ok_or_else(Fault::no_room)?;
+    // Whoever enters is nobody yet; the person of a room of one person has a name.
+    let facts = app.room(room, None).await?.ok_or_else(Fault::no_room)?;
     let now = app.reader.now();
     app.limits.take("", "enter", limit::ENTRIES, now).map_err(too_fast)?;
     let name = names::allowed(&entry.name, &facts.policy.members)?;
@@ -202,14 +203,16 @@ async fn act(app: &App, room: &str, headers: &HeaderMap, mark: &str, client_id: 
     Ok(app.intake.post(heard).await?)
 }
 
-/// Makes sure that the viewer's name is theirs in this room: they may have got it in another room, or before a restart.
+/// Makes sure that the room is there for the viewer, and that their name is theirs in it: they may have got it in another room,
+/// or before a restart.
 pub(super) async fn entered(app: &App, room: &str, viewer: &Viewer) -> Result<(), Fault> {
+    app.admit(room, viewer.id())?;
     let Viewer::Person { visitor, .. } = viewer else { return Ok(()) };
     let now = app.reader.now();
     if app.names.holds(room, &visitor.name, &visitor.id, now) {
         return Ok(());
     }
-    let facts = app.reader.room(room).await?.ok_or_else(Fault::no_room)?;
+    let facts = app.room(room, viewer.id()).await?.ok_or_else(Fault::no_room)?;
     names::allowed(&visitor.name, &facts.policy.members)?;
     let spoken = app.reader.names(room).await?;
     Ok(app.names.claim(room, &visitor.name, &visitor.id, &spoken, now)?)

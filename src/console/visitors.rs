@@ -100,6 +100,12 @@ impl Holder {
         }
     }
 
+    /// The one of this browser who has this authenticated id.
+    pub(super) fn find(&self, id: &str) -> Option<Viewer> {
+        let all = (1..=self.people.len()).filter_map(|n| self.person(n)).chain(self.owner.then_some(Viewer::Owner));
+        all.into_iter().find(|viewer| viewer.id() == Some(id))
+    }
+
     fn person(&self, n: usize) -> Option<Viewer> {
         let visitor = self.people.get(n.checked_sub(1)?)?.clone();
         Some(Viewer::Person { n, visitor })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parlor_core::{Millis, ObligationKind, ObligationState, ObligationView, Phase, View, WaitingFor};
+use parlor_core::{Audience, Millis, ObligationKind, ObligationState, ObligationView, Phase, View, WaitingFor};
 
 /// What people are called: personas by resource name, people by authenticated id.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,16 @@ impl Called {
             (None, id) if id.len() >= 24 => "Somebody",
             (None, id) => id,
         }
+    }
+}
+
+/// Who may know what is said in a room, where that is not simply who is in it; said to those who may know of the room.
+pub(super) fn circle(audience: Audience) -> &'static str {
+    match audience {
+        Audience::Public => "public",
+        Audience::Room => "",
+        Audience::Direct => "only you",
+        Audience::Operator => "operators only",
     }
 }
 

@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::table::{Entry, Table};
 use crate::{
     cli,
-    console::{Logged, ReadError, RoomFacts, RoomReader, Typist},
+    console::{Door, Logged, ReadError, RoomFacts, RoomReader, Typist},
     ledger::{DecisionRow, Hub, ITEMS_AT_ONCE, LedgerError, LedgerItem, Page, Reader},
     ports::Silence,
 };
@@ -77,6 +77,10 @@ impl LedgerRooms {
 impl RoomReader for LedgerRooms {
     fn now(&self) -> Millis {
         (self.wall)()
+    }
+
+    fn door(&self, room: &str) -> Option<Door> {
+        self.table.get(room).map(|entry| entry.config.only.clone().map_or(Door::Everybody, Door::Only))
     }
 
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomFacts>, ReadError>> {

@@ -146,7 +146,7 @@ impl Rooms {
         parts.ringer.ring(stream);
         parts.books.set(&config.name, stream, Caps { tokens: config.tokens_per_day, cost_micro: config.cost_micros_per_day });
         let personas = config.personas.iter().map(|p| (p.id.clone(), p.name.clone())).collect();
-        parts.surface.put(&config.name, ConsoleRoom { stream, personas });
+        parts.surface.put(&config.name, ConsoleRoom { stream, personas, only: config.only.clone() });
         parts.table.put(&config.name, Entry { stream, config: Arc::clone(&config), broken: None });
         if let Some(running) = self.running.get_mut(&config.name) {
             running.texts.send_replace(texts(&config));
@@ -255,8 +255,9 @@ fn label(config: &RoomConfig) -> Label {
     match config.audience() {
         Audience::Public => Label::Public,
         Audience::Operator => Label::Operator,
-        // Documents with `Direct` are refused as long as no surface of one person is connected.
-        Audience::Room | Audience::Direct => Label::Room(config.name.clone()),
+        Audience::Room => Label::Room(config.name.clone()),
+        // Without a person, which no document gets away with, it would be refused.
+        Audience::Direct => Label::Direct(config.only.clone().unwrap_or_default()),
     }
 }
 
@@ -297,7 +298,8 @@ pub(super) fn texts(config: &RoomConfig) -> RoomTexts {
     RoomTexts {
         rules: match config.audience() {
             Audience::Public => "Anybody may read what is said here.".to_owned(),
-            Audience::Room | Audience::Direct | Audience::Operator => String::new(),
+            Audience::Direct => "One person and you: nobody else reads what is said here.".to_owned(),
+            Audience::Room | Audience::Operator => String::new(),
         },
         personas: personas.collect(),
     }

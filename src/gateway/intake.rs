@@ -44,12 +44,14 @@ impl ConsoleIntake {
         Self { ear, ringer, rooms, wall, changes: tokio::sync::Mutex::new(()), typists: Mutex::new(BTreeMap::new()) }
     }
 
-    fn room(&self, name: &str) -> Result<ConsoleRoom, IntakeError> {
-        self.rooms.get(name).ok_or_else(|| IntakeError::NoRoom(name.to_owned()))
+    /// The room, as far as there is one for this author.
+    fn room(&self, name: &str, author: &str) -> Result<ConsoleRoom, IntakeError> {
+        let room = self.rooms.get(name).filter(|r| r.only.as_deref().is_none_or(|only| only == author));
+        room.ok_or_else(|| IntakeError::NoRoom(name.to_owned()))
     }
 
     async fn take(&self, heard: Heard) -> Result<Posted, IntakeError> {
-        let room = self.room(&heard.room)?;
+        let room = self.room(&heard.room, &heard.author)?;
         check::who(&heard, &room)?;
         let posted = match &heard.what {
             HeardKind::Message { text, reply_to } => self.message(&heard, room.stream, text, reply_to.as_deref()).await,
@@ -149,7 +151,7 @@ impl ConsoleIntake {
     }
 
     async fn show_typing(&self, room: &str, author: &str) -> Result<(), IntakeError> {
-        let room = self.room(room)?;
+        let room = self.room(room, author)?;
         check::author(author, &room)?;
         let now = (self.wall)();
         {

@@ -12,6 +12,8 @@ pub struct ConsoleRoom {
     pub stream: i64,
     /// Display names of its personas by resource name.
     pub personas: BTreeMap<String, String>,
+    /// The only authenticated id that it takes anything from; none: anybody's.
+    pub only: Option<String>,
 }
 
 /// The rooms of this gateway by name. A clone is the same list.

@@ -5,7 +5,7 @@ use parlor_core::{AuthorKind, ItemKind};
 use reqwest::{StatusCode, header};
 use secrecy::ExposeSecret;
 
-use crate::support::asked::{Asked, FORM, cookie_of, encoded, events};
+use crate::support::asked::{Asked, FORM, cookie_of, count, encoded, events};
 
 #[tokio::test]
 async fn a_foreign_name_for_this_machine_is_refused_before_anything_else() {
@@ -162,6 +162,96 @@ async fn programs_speak_with_a_token_and_browsers_cannot() {
     assert_eq!(send(&owner, "owner", "b").send().await.unwrap().status(), StatusCode::OK);
     let held = site.post("/rooms/kiln/enter", &[("name", "Eve")]).send().await.unwrap();
     assert_eq!(held.status(), StatusCode::CONFLICT, "the name on the command line is taken for pages too");
+}
+
+/// Status and text of an answer, with the room's name taken out.
+async fn answer(request: reqwest::RequestBuilder, room: &str) -> (StatusCode, String) {
+    let response = request.send().await.unwrap();
+    let location = response.headers().get(header::LOCATION).map(|l| l.to_str().unwrap().to_owned()).unwrap_or_default();
+    let (status, kind) = (response.status(), response.headers().get(header::CONTENT_TYPE).cloned());
+    // A stream that is open does not end.
+    let text = if kind.is_some_and(|k| k == "text/event-stream") { "a stream".to_owned() } else { response.text().await.unwrap() };
+    (status, format!("{location}{text}").replace(room, "ROOM"))
+}
+
+#[tokio::test]
+async fn a_room_of_one_person_is_for_everybody_else_as_a_room_that_never_was() {
+    let site = Asked::open().await;
+    let (ada, ben) = (site.enter("Ada", "").await, site.enter("Ben", "").await);
+    site.say(&ada, "1", "a", "for Wren alone").send().await.unwrap().error_for_status().unwrap();
+    let mine = site.rooms.items()[0].clone();
+    let held = site.get("/rooms/kiln/events?as=1&after=0.0").header(header::COOKIE, &ben).send().await.unwrap();
+    site.rooms.keep_for(&mine.author.id);
+    site.say(&ada, "1", "b", "and for nobody else").send().await.unwrap().error_for_status().unwrap();
+    let later = events(held, |e| e.data.contains("This room was taken away")).await;
+    assert_eq!(count(&later, "nobody else"), 0, "a stream that was open when the room was closed");
+
+    let token = |file| Keys::read_token(site.site.folder.path(), file).unwrap().expose_secret().to_owned();
+    let form = |room: &str, path: &str, fields: &[(&str, &str)]| site.post(&format!("/rooms/{room}{path}"), fields);
+    let program = |room: &str, file, speaker: &str, client_id: &str| {
+        let line = serde_json::json!({"as": speaker, "text": "hello", "client_id": client_id});
+        site.http.post(site.site.url(&format!("/api/rooms/{room}/lines"))).bearer_auth(token(file)).json(&line)
+    };
+    // Each as asked of a room, by a browser with this cookie.
+    let all = |room: &str, cookie: &str, mark: &str| {
+        let get = |path: &str| site.get(&format!("/rooms/{room}{path}"));
+        let say = [("as", mark), ("client_id", "x"), ("text", "hello")];
+        let edit = [("as", mark), ("client_id", "x"), ("text", "hello"), ("edit_of", &mine.platform_id)];
+        let act = |what| [("as", mark), ("client_id", "x"), ("of", mine.platform_id.as_str()), what];
+        let asked = [
+            get(""),
+            get("?as=new"),
+            get(&format!("?as={mark}")),
+            get(&format!("?as={mark}&at=1")),
+            get(&format!("/events?as={mark}&after=0.0")),
+            get("/events?after=0.0"),
+            form(room, "/enter", &[("name", "Eve")]),
+            form(room, "/enter", &[("name", "Ada")]),
+            form(room, "/enter", &[("name", "Wren")]),
+            form(room, "/lines", &say),
+            form(room, "/lines", &say).header(header::ACCEPT, "application/json"),
+            form(room, "/lines", &edit),
+            form(room, "/lines", &[("as", mark), ("client_id", "?"), ("text", "hello")]),
+            form(room, "/acts", &act(("react", "👍"))),
+            form(room, "/acts", &act(("delete", "1"))),
+            form(room, "/typing", &[("as", mark)]),
+        ];
+        let asked: Vec<_> = asked.into_iter().map(|r| r.header(header::COOKIE, cookie)).collect();
+        asked.into_iter().chain([
+            program(room, Keys::LOCAL, "Eve", "x"),
+            program(room, Keys::LOCAL, "Ada", "x"),
+            program(room, Keys::LOCAL, "Wren", "x"),
+            program(room, Keys::LOCAL, "owner", "x"),
+            program(room, Keys::OWNER, "Eve", "?"),
+        ])
+    };
+    for (who, cookie) in [("Ben", ben.as_str()), ("nobody", ""), ("a forger", &format!("{ada}x"))] {
+        for (n, (here, nowhere)) in all("kiln", cookie, "1").zip(all("nowhere", cookie, "1")).enumerate() {
+            let (here, nowhere) = (answer(here, "kiln").await, answer(nowhere, "nowhere").await);
+            assert_eq!(here, nowhere, "{who}, request {n}");
+            assert!(!here.1.contains("for Wren alone") && !here.0.is_success(), "{who}, request {n}: {here:?}");
+        }
+        let list = site.get("/").header(header::COOKIE, cookie).send().await.unwrap().text().await.unwrap();
+        assert!(!list.contains("kiln") && list.contains("There is no room yet"), "{who} sees it listed");
+    }
+    // An owner is another person too.
+    let owner = site.post("/owner", &[("token", site.site.owner.split_once('=').unwrap().1)]).send().await.unwrap();
+    let owner = cookie_of(&owner);
+    for (here, nowhere) in all("kiln", &owner, "owner").zip(all("nowhere", &owner, "owner")) {
+        assert_eq!(answer(here, "kiln").await, answer(nowhere, "nowhere").await);
+    }
+    assert_eq!(site.rooms.items().len(), 2, "nothing of all this was stored");
+
+    // For its person it is a room like any other, without a door for more people, and the list says whose it is.
+    let page = site.page(&ada).await;
+    assert!(page.contains("for Wren alone") && page.contains("only you") && !page.contains("as another person"));
+    let both = format!("{ada}; {owner}");
+    let arrived = site.get("/rooms/kiln").header(header::COOKIE, &both).send().await.unwrap();
+    assert_eq!(arrived.headers()[header::LOCATION], "/rooms/kiln?as=1", "of the people of a browser the one whose room it is");
+    let list = site.get("/").header(header::COOKIE, &both).send().await.unwrap().text().await.unwrap();
+    assert!(list.contains("href=\"/rooms/kiln?as=1\""), "{list}");
+    let of_owner = site.get("/?as=owner").header(header::COOKIE, &both).send().await.unwrap().text().await.unwrap();
+    assert!(!of_owner.contains("kiln"), "a page that speaks for somebody lists what they may know");
 }
 
 #[tokio::test]

@@ -150,7 +150,7 @@ async fn a_row_that_a_lost_gateway_had_claimed_is_posted_once_when_its_lease_is_
 async fn a_row_that_cannot_be_stored_is_refused() {
     let mut rig = one_row(DraftAct::Reply { text: "Cone six.".into() }).await;
     let name = "W".repeat(1_100);
-    rig.rooms.put("kiln", ConsoleRoom { stream: rig.stream, personas: [("wren".to_owned(), name)].into() });
+    rig.rooms.put("kiln", ConsoleRoom { stream: rig.stream, personas: [("wren".to_owned(), name)].into(), only: None });
     rig.start_sender();
     rig.until("the row is refused", async |r| r.rows().await[0].state == RowState::Refused).await;
     assert_eq!(rig.rows().await[0].reason.as_deref(), Some("not_storable"));

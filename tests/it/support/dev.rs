@@ -38,6 +38,21 @@ spec:
   identity: You fire the kilns.
 ";
 
+/// The sample studio with the waits of [`ROOM`].
+pub(crate) fn samples() -> Studio {
+    let waits = ROOM.split("floor: { ").nth(1).unwrap().trim_end().trim_end_matches(" }");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/samples");
+    let files = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let quick = |text: String| match text.split_once("  floor:\n") {
+        Some((before, after)) => format!("{before}  floor:\n    {}\n{after}", waits.replace(", ", "\n    ")),
+        None if text.contains("kind: Room") => format!("{text}  floor: {{ {waits} }}\n"),
+        None => text,
+    };
+    let files: Vec<(String, String)> =
+        files.map(|f| (f.file_name().unwrap().to_str().unwrap().to_owned(), quick(fs::read_to_string(f).unwrap()))).collect();
+    Studio::new(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>())
+}
+
 /// A studio folder and a state folder, and the process on them while it runs. The process is killed when this is dropped.
 pub(crate) struct Studio {
     folder: tempfile::TempDir,

@@ -83,7 +83,10 @@ impl Rig {
         let admin = ledger.admin();
         let stream = admin.ensure_stream(ROOM, &Label::Room(ROOM.into())).await.unwrap().id;
         let rooms = ConsoleRooms::default();
-        rooms.put(ROOM, ConsoleRoom { stream, personas: BTreeMap::from([("wren".into(), "Wren".into()), ("moss".into(), "Moss".into())]) });
+        rooms.put(
+            ROOM,
+            ConsoleRoom { stream, personas: BTreeMap::from([("wren".into(), "Wren".into()), ("moss".into(), "Moss".into())]), only: None },
+        );
         let models = Arc::new(HeldModels::new());
         let mut policy = Policy::new(vec![member("wren", "Wren")]);
         change(&mut policy);

@@ -11,11 +11,11 @@ use std::{
 
 use futures::future::{BoxFuture, ready};
 use parlor::{
-    console::{Logged, ReadError, RoomFacts, RoomReader, Typist},
+    console::{Door, Logged, ReadError, RoomFacts, RoomReader, Typist},
     ports::{Heard, HeardKind, Hush, Intake, IntakeError, MuteError, Muted, Mutes, Posted, Unmuted},
 };
 use parlor_core::{
-    Author, AuthorKind, Decision, Item, ItemKind, Likelihood, Line, Link, Measured, Member, Millis, ObligationId, ObligationKind,
+    Audience, Author, AuthorKind, Decision, Item, ItemKind, Likelihood, Line, Link, Measured, Member, Millis, ObligationId, ObligationKind,
     ObligationState, ObligationView, Odds, Phase, Policy, Seen, View, WaitingFor, What, Why,
 };
 use tokio::sync::watch;
@@ -44,6 +44,8 @@ struct State {
     /// Why the room is muted.
     muted: Option<String>,
     removed: bool,
+    /// The only one who may know of the room.
+    only: Option<String>,
 }
 
 impl Rooms {
@@ -80,6 +82,12 @@ impl Rooms {
     /// Takes the room away, or brings it back.
     pub(crate) fn remove(&self, removed: bool) {
         self.state.lock().unwrap().removed = removed;
+        self.ring();
+    }
+
+    /// Makes it the room of one person.
+    pub(crate) fn keep_for(&self, id: &str) {
+        self.state.lock().unwrap().only = Some(id.to_owned());
         self.ring();
     }
 
@@ -190,10 +198,14 @@ impl Rooms {
         Box::pin(ready(Ok(found)))
     }
 
-    fn facts(muted: Option<&String>) -> RoomFacts {
+    fn facts(state: &State) -> RoomFacts {
+        let muted = state.muted.as_ref();
         let member = |id: &str, name: &str| Member { id: id.into(), name: name.into(), aliases: vec![] };
         let mut policy = Policy::new(vec![member("wren", "Wren"), member("moss", "Moss")]);
         policy.muted = muted.is_some();
+        if state.only.is_some() {
+            policy.audience = Audience::Direct;
+        }
         RoomFacts {
             name: ROOM.into(),
             topic: muted.cloned().unwrap_or_else(|| "A shared pottery studio: glazes, kiln logs, and who took the long tongs.".into()),
@@ -207,12 +219,17 @@ impl RoomReader for Rooms {
         jiff::Timestamp::now().as_millisecond() + self.ahead.load(Ordering::SeqCst)
     }
 
+    fn door(&self, room: &str) -> Option<Door> {
+        let state = self.state.lock().unwrap();
+        (room == ROOM && !state.removed).then(|| state.only.clone().map_or(Door::Everybody, Door::Only))
+    }
+
     fn rooms(&self) -> BoxFuture<'_, Result<Vec<RoomFacts>, ReadError>> {
-        self.read(ROOM, |s| vec![Self::facts(s.muted.as_ref())])
+        self.read(ROOM, |s| vec![Self::facts(s)])
     }
 
     fn room<'a>(&'a self, room: &'a str) -> BoxFuture<'a, Result<Option<RoomFacts>, ReadError>> {
-        self.read(room, |s| Some(Self::facts(s.muted.as_ref())))
+        self.read(room, |s| Some(Self::facts(s)))
     }
 
     fn lines<'a>(&'a self, room: &'a str, before: Option<u64>, limit: u32) -> BoxFuture<'a, Result<Vec<Item>, ReadError>> {
